@@ -1,0 +1,29 @@
+"""Many jobs: from traffic profiles to compatibility scores and time shifts.
+
+Names are imported on first use, so that the command line starts fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.compat import Compatibility, solve
+    from pipeline.simulate import simulate
+    from pipeline.sql import open_lake
+
+__all__ = ["Compatibility", "open_lake", "simulate", "solve"]
+
+_HOMES = {
+    "Compatibility": "pipeline.compat",
+    "open_lake": "pipeline.sql",
+    "simulate": "pipeline.simulate",
+    "solve": "pipeline.compat",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - PEP 562
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pipeline' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,68 @@
+"""How every command prints its answer: one declaration of ``--format``, one place that writes to stdout.
+
+The answer goes to stdout, everything else to stderr.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+
+from profiler.results import json_ready
+
+__all__ = ["CsvFlag", "Format", "FormatOption", "JsonFlag", "chosen_format", "note", "print_json", "print_rows"]
+
+
+class Format(str, Enum):
+    """Output formats of every command."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
+CsvFlag = Annotated[bool, typer.Option("--csv", help="Short for --format csv.")]
+
+
+def chosen_format(output: Format, *, as_json: bool, as_csv: bool) -> Format:
+    """Return the format that the flags ask for; ``--json`` and ``--csv`` are short for ``--format``."""
+    if as_json:
+        return Format.JSON
+    return Format.CSV if as_csv else output
+
+
+def note(message: str) -> None:
+    """Write a line to stderr."""
+    sys.stderr.write(message + "\n")
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Write one JSON document to stdout, without NaN."""
+    sys.stdout.write(json.dumps(json_ready(dict(value)), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], *, output: Format, columns: Sequence[str] | None = None) -> None:
+    """Write rows as a table or CSV to stdout; for JSON call `print_json`."""
+    names = list(columns or (rows[0] if rows else ()))
+    if output is Format.CSV:
+        writer = csv.writer(sys.stdout)
+        writer.writerow(names)
+        writer.writerows([row[name] for name in names] for row in rows)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*("-" if row[name] is None else str(row[name]) for name in names))
+    Console(file=sys.stdout, soft_wrap=not sys.stdout.isatty()).print(table)
