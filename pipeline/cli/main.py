@@ -6,13 +6,17 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 ran well and the answer is no, 13
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any, Final
 
-import click
 import typer
 
 from profiler.errors import OffbeatError, UsageError
 
-__all__ = ["app", "main", "run"]
+__all__ = ["COMMANDS", "app", "main", "run"]
+
+COMMANDS: Final[dict[str, Callable[..., Any]]] = {}
+"""Every command; its module parses, calls one function and prints. Heavy libraries are imported inside it."""
 
 app = typer.Typer(
     name="offbeat",
@@ -22,27 +26,28 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+for _name, _command in COMMANDS.items():
+    app.command(_name)(_command)
+
+
+@app.callback()
+def _offbeat() -> None:
+    pass
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code; tests call this without a subprocess."""
     try:
-        result = app(arguments, standalone_mode=False)
-    except click.exceptions.Exit as done:
-        return done.exit_code
-    except click.ClickException as error:
-        error.show()
-        return 2
-    except (KeyboardInterrupt, click.exceptions.Abort):
-        sys.stderr.write("interrupted\n")
-        return 130
+        app(arguments)
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else int(done.code is not None)
     except UsageError as error:
         sys.stderr.write(f"offbeat: {error}\n")
         return 2
     except (OffbeatError, OSError) as error:
         sys.stderr.write(f"offbeat: {error}\n")
         return 1
-    return result if isinstance(result, int) else 0
+    return 0
 
 
 def run() -> None:
