@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from dataclasses import asdict, dataclass, fields
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from profiler.errors import BadInput
-from profiler.period import Status
+from profiler.errors import BadInput, UsageError
 from profiler.results import Tabular, json_ready
+from profiler.units import format_duration
 
 if TYPE_CHECKING:
+    from profiler.period import Status
+    from numpy.typing import NDArray
+    from collections.abc import Mapping, Sequence
     import altair as alt
 
 __all__ = ["Outlier", "Phase", "TrafficProfile"]
 
-MAX_OVERLAP_S = 1e-9
+OVERLAP_SLACK_S: Final = 1e-9
+"""Phases may overlap by this much: rounding of times given in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,3 +84,166 @@ class TrafficProfile(Tabular):
     warnings: tuple[str, ...] = ()
     fold_bps: NDArray[np.float64]
     method: str = ""
+
+    def __post_init__(self) -> None:
+        self.fold_bps.setflags(write=False)
+        if self.status == "periodic" and (self.period_s is None or not self.phases):
+            raise UsageError("a periodic profile needs a period and its phases")
+        if self.period_s is not None and not 0 < self.period_s < float("inf"):
+            raise UsageError(f"period_s {self.period_s!r}: must be positive and finite")
+        _check_phases(self.phases, self.period_s)
+
+    @classmethod
+    def from_phases(cls, *, period_s: float, phases: Sequence[tuple[float, float, float]]) -> Self:
+        """Make an exact profile from Up phases.
+
+        Parameters
+        ----------
+        period_s
+            Iteration period in seconds; taken as exact.
+        phases
+            ``(start_s, width_s, rate_bps)`` of each Up phase, in any order; time outside them is Down at rate 0.
+
+        Raises
+        ------
+        UsageError
+            If a phase is empty, negative, longer than the period, or overlaps another.
+
+        Examples
+        --------
+        >>> vgg = TrafficProfile.from_phases(period_s=0.255, phases=[(0.0, 0.114, 400e6)])
+        >>> vgg.duty_frac
+        0.447...
+        """
+        if not 0 < period_s < float("inf"):
+            raise UsageError(f"period_s {period_s!r}: must be positive and finite")
+        ups = tuple(
+            Phase(kind="up", start_s=start_s, width_s=width_s, rate_bps=rate_bps, peak_bps=rate_bps)
+            for start_s, width_s, rate_bps in sorted(phases)
+        )
+        _check_phases(ups, period_s)
+        up_s = sum(phase.width_s for phase in ups)
+        volume_bits = sum(phase.width_s * phase.rate_bps for phase in ups)
+        return cls(
+            status="periodic",
+            period_s=period_s,
+            period_low_s=period_s,
+            period_high_s=period_s,
+            confidence=1.0,
+            phases=_with_downs(ups, period_s),
+            duty_frac=up_s / period_s,
+            mean_bps=volume_bits / period_s,
+            peak_bps=max((phase.rate_bps for phase in ups), default=0.0),
+            fold_bps=np.zeros(0),
+            method="given",
+        )
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Make a profile from one entry of a ``profile`` document, or from ``{"period_s", "phases"}``.
+
+        Raises
+        ------
+        BadInput
+            If a key is missing or a value is not what it should be.
+        """
+        phases = document.get("phases", [])
+        try:
+            if "status" not in document:
+                ups = [(p["start_s"], p["width_s"], p["rate_bps"]) for p in phases if p.get("kind", "up") == "up"]
+                return cls.from_phases(period_s=document["period_s"], phases=ups)
+            values = {f.name: document[f.name] for f in fields(cls) if document.get(f.name) is not None}
+            values["phases"] = tuple(Phase(**{k: v for k, v in p.items() if k in _PHASE_KEYS}) for p in phases)
+            values["outliers"] = tuple(Outlier(**outlier) for outlier in document.get("outliers", []))
+            values["fold_bps"] = np.asarray(document.get("fold_bps") or (), dtype=np.float64)
+            for name in ("other_periods_s", "alias_periods_s", "warnings"):
+                values[name] = tuple(document.get(name) or ())
+            return cls(**values)
+        except KeyError as error:
+            raise BadInput(
+                f"profile: key {error} is missing; give period_s and phases (start_s, width_s, rate_bps)"
+            ) from None
+        except (TypeError, AttributeError) as error:
+            raise BadInput(f"profile: {error}; expected the JSON that offbeat profile --json writes") from None
+
+    @property
+    def label(self) -> str:
+        """``host/device/direction``, without the parts that are empty."""
+        return "/".join(part for part in (self.host, self.device, self.port, self.direction) if part)
+
+    @property
+    def up_s(self) -> float:
+        """Seconds of an iteration spent communicating."""
+        return sum(phase.width_s for phase in self.phases if phase.kind == "up")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return one entry of the ``profile`` document of DESIGN section 6."""
+        document: dict[str, Any] = json_ready(asdict(self))
+        return document
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one row a phase."""
+        return [asdict(phase) for phase in self.phases]
+
+    def plot(self) -> alt.Chart:
+        """Return the folded demand over one iteration as an Altair step chart."""
+        import altair as alt
+
+        times_s, rates_bps = self.steps()
+        rows = [{"t_s": t_s, "rate_bps": rate_bps} for t_s, rate_bps in zip(times_s, rates_bps, strict=True)]
+        chart: alt.Chart = (
+            alt.Chart(alt.InlineData(values=rows), title=self.label or "profile")
+            .mark_line(interpolate="step-after")
+            .encode(x=alt.X("t_s:Q", title="time in iteration (s)"), y=alt.Y("rate_bps:Q", title="rate (bit/s)"))
+        )
+        return chart
+
+    def steps(self) -> tuple[list[float], list[float]]:
+        """Return times (s) and the rate (bit/s) from each on, over one iteration; the last repeats the first rate."""
+        if self.fold_bps.size and self.period_s is not None:
+            bin_s = self.period_s / self.fold_bps.size
+            times_s = [i * bin_s for i in range(self.fold_bps.size + 1)]
+            return times_s, [*self.fold_bps.tolist(), float(self.fold_bps[0])]
+        times_s = [phase.start_s for phase in self.phases]
+        rates_bps = [phase.rate_bps for phase in self.phases]
+        return [*times_s, self.period_s or 0.0], [*rates_bps, *rates_bps[:1]]
+
+    def __repr__(self) -> str:
+        period = format_duration(self.period_s)
+        return f"TrafficProfile({self.label or '-'}: {self.status}, period {period}, {len(self.phases)} phases)"
+
+
+_PHASE_KEYS: Final = frozenset(f.name for f in fields(Phase))
+
+
+def _check_phases(phases: Sequence[Phase], period_s: float | None) -> None:
+    for phase in phases:
+        if not (phase.width_s > 0 and phase.start_s >= 0 and 0 <= phase.rate_bps < float("inf")):
+            raise UsageError(f"phase {phase}: width must be positive, start and rate not negative, all finite")
+        if period_s is not None and phase.width_s > period_s + OVERLAP_SLACK_S:
+            raise UsageError(f"phase at {phase.start_s} s: {phase.width_s} s long, longer than its period {period_s} s")
+        if period_s is not None and phase.start_s >= period_s:
+            raise UsageError(f"phase at {phase.start_s} s: starts after its period {period_s} s ends")
+    for before, after in pairwise(sorted(phases, key=lambda phase: phase.start_s)):
+        if before.start_s + before.width_s > after.start_s + OVERLAP_SLACK_S:
+            raise UsageError(
+                f"phases at {before.start_s} s and {after.start_s} s overlap; merge them or shorten the first"
+            )
+    if phases and period_s is not None:
+        first = min(phases, key=lambda phase: phase.start_s)
+        last = max(phases, key=lambda phase: phase.start_s)
+        if last.start_s + last.width_s - period_s > first.start_s + OVERLAP_SLACK_S:
+            raise UsageError(f"phase at {last.start_s} s: runs past its period into the phase at {first.start_s} s")
+
+
+def _with_downs(ups: Sequence[Phase], period_s: float) -> tuple[Phase, ...]:
+    """Return the Up phases with a Down phase of rate 0 in every gap between them, the last one cyclic."""
+    phases: list[Phase] = []
+    for i, up in enumerate(ups):
+        phases.append(up)
+        next_start_s = ups[i + 1].start_s if i + 1 < len(ups) else ups[0].start_s + period_s
+        gap_s = next_start_s - (up.start_s + up.width_s)
+        if gap_s > OVERLAP_SLACK_S:
+            down_start_s = (up.start_s + up.width_s) % period_s
+            phases.append(Phase(kind="down", start_s=down_start_s, width_s=gap_s, rate_bps=0.0, peak_bps=0.0))
+    return tuple(phases)

@@ -61,7 +61,8 @@ class Tabular:
         columns = list(rows[0]) if rows else []
         head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(str(row[column]))}</td>" for column in columns) + "</tr>" for row in rows
+            "<tr>" + "".join(f"<td>{html.escape(str(row[column]))}</td>" for column in columns) + "</tr>"
+            for row in rows
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

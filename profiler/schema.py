@@ -184,7 +184,11 @@ TABLES: Final[dict[str, Table]] = {
             1,
             (
                 _SERIES_ID,
-                _text("status", "periodic, aperiodic, constant, idle, undersampled, insufficient, no_data", nullable=False),
+                _text(
+                    "status",
+                    "periodic, aperiodic, constant, idle, undersampled, insufficient, no_data",
+                    nullable=False,
+                ),
                 _text("reason", "why this status"),
                 _real("period_s", "s", "iteration period"),
                 _real("period_low_s", "s", "95 % interval, lower end"),
