@@ -13,10 +13,12 @@ from profiler.results import Tabular, json_ready
 from profiler.units import format_duration
 
 if TYPE_CHECKING:
-    from profiler.period import Status
-    from numpy.typing import NDArray
     from collections.abc import Mapping, Sequence
+
     import altair as alt
+    from numpy.typing import NDArray
+
+    from profiler.period import Status
 
 __all__ = ["Outlier", "Phase", "TrafficProfile"]
 

@@ -74,7 +74,9 @@ def _whole(name: str, unit: str, meaning: str, *, nullable: bool = True) -> Colu
     return Column(name, pa.int64(), unit, meaning, nullable)
 
 
-_SERIES_ID: Final = Column("series_id", pa.uint64(), "", "hash of host, device, port, direction, metric, layer", False)
+_SERIES_ID: Final = Column(
+    "series_id", pa.uint64(), "", "hash of host, device, port, direction, metric, layer", nullable=False
+)
 
 TABLES: Final[dict[str, Table]] = {
     table.name: table
@@ -86,10 +88,12 @@ TABLES: Final[dict[str, Table]] = {
             (
                 _SERIES_ID,
                 _whole("t_ns", "ns", "end of the window, UTC epoch", nullable=False),
-                Column("window_ns", pa.int32(), "ns", "time the value covers or was read in; 0 if a point", False),
+                Column(
+                    "window_ns", pa.int32(), "ns", "time the value covers or was read in; 0 if a point", nullable=False
+                ),
                 _whole("value", "canonical unit of the series", "bytes, packets or events", nullable=False),
-                Column("flags", pa.uint16(), "", "bits of profiler.schema.Flag", False),
-                Column("epoch", pa.int32(), "", "number of resets seen before this sample", False),
+                Column("flags", pa.uint16(), "", "bits of profiler.schema.Flag", nullable=False),
+                Column("epoch", pa.int32(), "", "number of resets seen before this sample", nullable=False),
             ),
         ),
         Table(
@@ -117,7 +121,7 @@ TABLES: Final[dict[str, Table]] = {
             "packet flows of captures",
             1,
             (
-                Column("flow_id", pa.uint64(), "", "hash of the flow's key", False),
+                Column("flow_id", pa.uint64(), "", "hash of the flow's key", nullable=False),
                 _text("src", "source address"),
                 _text("dst", "destination address"),
                 Column("sport", pa.int32(), "", "source port"),
@@ -161,7 +165,7 @@ TABLES: Final[dict[str, Table]] = {
             2,
             (
                 _text("job_id", "job", nullable=False),
-                Column("rank", pa.int32(), "", "rank", False),
+                Column("rank", pa.int32(), "", "rank", nullable=False),
                 _text("host", "host it runs on", nullable=False),
                 _text("device", "interface or RDMA device it sends on"),
                 _text("port", "port of the device"),
@@ -211,7 +215,7 @@ TABLES: Final[dict[str, Table]] = {
             2,
             (
                 _SERIES_ID,
-                Column("i_phase", pa.int32(), "", "order in the iteration", False),
+                Column("i_phase", pa.int32(), "", "order in the iteration", nullable=False),
                 _text("kind", "up or down", nullable=False),
                 _real("start_s", "s", "from the iteration's first Up phase"),
                 _real("width_s", "s", "median"),
