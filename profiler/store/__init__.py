@@ -1,0 +1,19 @@
+"""The lake: one folder of Parquet files and the SQLite manifest that says which of them count.
+
+::
+
+    LAKE/manifest.sqlite                                    what counts; WAL
+    LAKE/samples/date=YYYY-MM-DD/<host>-<t0>-<hash>.parquet counter readings, sorted by (series_id, t_ns)
+    LAKE/<table>/<t0 or day>-<hash>.parquet                 every other table
+    LAKE/writers.lock                                       one byte range a recording that is being written
+
+A file is written to a temporary name, synced, renamed, its folder synced, and only then named in the manifest.
+Readers trust the manifest alone, so whatever a kill leaves behind is never read, and is swept later.
+"""
+
+from profiler.store.lake import Lake
+from profiler.store.recording import Recording, file_digest, recording_id
+from profiler.store.series import Counter, Series, series_id
+from profiler.store.writer import LakeWriter
+
+__all__ = ["Counter", "Lake", "LakeWriter", "Recording", "Series", "file_digest", "recording_id", "series_id"]

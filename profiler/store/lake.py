@@ -1,0 +1,175 @@
+"""The lake: opening it, reading its tables and counters, replacing derived tables, starting a writer."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from profiler.errors import LakeError, UsageError
+from profiler.schema import TABLES, arrow_schema
+from profiler.store.database import MANIFEST_NAME, create_database
+from profiler.store.manifest import Manifest
+from profiler.store.rows import checked_rows, last_of_each_key
+from profiler.store.segments import read_segments, remedy, write_segment
+from profiler.store.series import Counter
+from profiler.store.writer import LakeWriter
+
+if TYPE_CHECKING:
+    from profiler.store.recording import Recording
+
+__all__ = ["Lake"]
+
+_RECORDED: Final = frozenset({"samples", "series", "flows", "recordings"})
+"""Tables that only a writer adds to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """A folder of Parquet files and the manifest that says which of them count; make one with `Lake.open`.
+
+    A lake holds no open file between calls, so it can be pickled and handed to other threads and processes.
+    """
+
+    root: Path
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, create: bool = False) -> Self:
+        """Open the lake in a folder.
+
+        Parameters
+        ----------
+        path
+            The lake's folder.
+        create
+            Make the lake if the folder is missing or empty.
+
+        Raises
+        ------
+        LakeError
+            If there is no lake, something else is in the folder, or another version of Offbeat wrote it.
+        """
+        root = Path(path)
+        if create:
+            _create(root)
+        if not root.exists():
+            raise LakeError(f"{root}: no such lake; make one with offbeat record or offbeat ingest --lake {root}")
+        if not (root / MANIFEST_NAME).is_file():
+            raise LakeError(
+                f"{root}: not a lake, it has no {MANIFEST_NAME}; give the folder that record or ingest made"
+            )
+        Manifest(root, mode="ro").close()
+        return cls(root)
+
+    def holds(self, recording_id: str) -> bool:
+        """Return whether all of a recording is here, so that ingesting it again is a no-op."""
+        with Manifest(self.root, mode="ro") as manifest:
+            return manifest.is_complete(recording_id)
+
+    def writer(self, recording: Recording, *, seal_every_s: float | None = None) -> LakeWriter:
+        """Start writing a recording; see `LakeWriter`."""
+        return LakeWriter(self.root, recording, seal_every_s=seal_every_s)
+
+    def files(self, table: str) -> list[Path]:
+        """Return the files of a table that count, oldest first; ``recordings`` is in the manifest and has none."""
+        _check_table(table)
+        with Manifest(self.root, mode="ro") as manifest:
+            return manifest.files(table)
+
+    def read(self, table: str) -> pa.Table:
+        """Return a table, of each key the row sealed last.
+
+        Raises
+        ------
+        UsageError
+            If the table is ``samples``, which does not fit in memory: see `counter` and `files`.
+        LakeError
+            If a file that counts is missing or damaged.
+        """
+        if table == "samples":
+            raise UsageError("table samples may not fit in memory; read one counter, or give its files to DuckDB")
+        _check_table(table)
+        schema = arrow_schema(table)
+        if table == "recordings":
+            with Manifest(self.root, mode="ro") as manifest:
+                return pa.Table.from_pylist(manifest.recordings(), schema=schema)
+        return last_of_each_key(table, read_segments(self.files(table), schema))
+
+    def replace(self, table: str, rows: pa.Table) -> None:
+        """Put rows in place of all that a derived or known table held; of each key the last row."""
+        self.replace_all({table: rows})
+
+    def replace_all(self, tables: Mapping[str, pa.Table]) -> None:
+        """Replace several tables at once: a reader sees all of them old or all new.
+
+        Raises
+        ------
+        UsageError
+            If a table is unknown, or one that only a writer adds to.
+        BadInput
+            If the rows do not fit the table's schema.
+        LakeError
+            If the disk is full or the folder read-only; the tables are then as before.
+        """
+        contents = {table: _replacement(table, rows) for table, rows in tables.items()}
+        paths = {table: f"{table}/{time.time_ns()}-{os.urandom(4).hex()}.parquet" for table in contents}
+        with Manifest(self.root, mode="rw") as manifest:
+            manifest.announce(paths.values())
+            manifest.swap(
+                [write_segment(self.root, paths[table], rows, table=table) for table, rows in contents.items()]
+            )
+
+    def counter(self, series_id: int) -> Counter:
+        """Return the readings of a series, sorted by time; empty if there are none.
+
+        Raises
+        ------
+        LakeError
+            If a file that counts is missing or damaged.
+        """
+        columns = ["t_ns", "value", "flags", "epoch"]
+        chosen = pc.field("series_id") == pa.scalar(series_id, pa.uint64())
+        rows = read_segments(self.files("samples"), arrow_schema("samples"), columns=columns, filters=chosen)
+        return _counter({name: rows[name].to_numpy() for name in columns})
+
+
+def _create(root: Path) -> None:
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        names = sorted(entry.name for entry in root.iterdir())
+    except OSError as error:
+        raise LakeError(f"{root}: {error.strerror}; {remedy(error)}") from error
+    # A file system's own root is never quite empty.
+    strangers = [name for name in names if not name.startswith(".") and name != "lost+found"]
+    if strangers and MANIFEST_NAME not in strangers:
+        raise LakeError(f"{root}: not a lake, and not empty (it has {strangers[0]}); give a new or empty folder")
+    create_database(root)
+
+
+def _check_table(table: str) -> None:
+    if table not in TABLES:
+        raise UsageError(f"table {table!r}: unknown; the lake has {', '.join(TABLES)}")
+
+
+def _replacement(table: str, rows: pa.Table) -> pa.Table:
+    _check_table(table)
+    if table in _RECORDED:
+        raise UsageError(f"table {table}: cannot be replaced; record or ingest adds to it")
+    return last_of_each_key(table, checked_rows(table, rows))
+
+
+def _counter(columns: dict[str, np.ndarray]) -> Counter:
+    t_ns = columns["t_ns"]
+    if np.any(t_ns[1:] <= t_ns[:-1]):
+        order = np.lexsort((columns["flags"], columns["value"], columns["epoch"], t_ns))
+        columns = {name: column[order] for name, column in columns.items()}
+        changed = np.any([column[1:] != column[:-1] for column in columns.values()], axis=0)
+        columns = {name: column[np.concatenate(([True], changed))] for name, column in columns.items()}
+    return Counter(**columns)

@@ -1,0 +1,195 @@
+"""The manifest: which files count, in which recording; one transaction a change.
+
+A recording can be tried more than once. Each try is an attempt; readers see the files of one attempt only: the first
+until a later one is complete. So a retry that fails takes nothing away, and one that succeeds replaces all at once.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
+
+from profiler.errors import LakeError
+from profiler.store.database import MANIFEST_NAME, RECORDING_COLUMNS, explained, open_database, transaction
+from profiler.store.segments import temporary_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from profiler.store.segments import Segment
+
+__all__ = ["Manifest"]
+
+_VISIBLE: Final = """select path from files left join recordings using (recording_id)
+    where table_name = ? and (files.recording_id is null or attempt = visible_attempt) order by id"""
+_COUNT: Final = """update recordings set (n_rows, t_first_ns, t_last_ns) = (
+        select coalesce(sum(n_rows), 0), min(t_first_ns), max(t_last_ns) from files
+        where table_name = 'samples' and recording_id = ?1 and attempt = visible_attempt)
+    where recording_id = ?1"""
+_UNFINISHED: Final = "not finished: still being written, or its writer was killed"
+
+
+class Manifest:
+    """A connection to the manifest of a lake; closes at the end of a ``with`` block.
+
+    Parameters
+    ----------
+    root
+        Folder of the lake.
+    mode
+        ``ro`` to read, ``rw`` to write as well.
+
+    Raises
+    ------
+    LakeError
+        If there is no manifest, it is not one, or another version of Offbeat wrote it.
+    """
+
+    def __init__(self, root: Path, *, mode: Literal["ro", "rw"]) -> None:
+        self._root = root
+        self._path = root / MANIFEST_NAME
+        self._database = open_database(root, mode=mode)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        with explained(self._path):
+            self._database.close()
+
+    def files(self, table: str) -> list[Path]:
+        """Return the files of a table that count, in the order in which they were sealed."""
+        return [self._root / path for (path,) in self._rows(_VISIBLE, table)]
+
+    def recordings(self) -> list[dict[str, Any]]:
+        """Return the rows of table ``recordings``, oldest first."""
+        rows = self._rows(f"select {', '.join(RECORDING_COLUMNS)} from recordings order by rowid")  # noqa: S608 - no input
+        return [dict(zip(RECORDING_COLUMNS, row, strict=True)) for row in rows]
+
+    def is_complete(self, recording_id: str) -> bool:
+        """Return whether all of a recording is here."""
+        return bool(self._rows("select 1 from recordings where recording_id = ? and complete", recording_id))
+
+    def begin(self, row: Mapping[str, Any]) -> int:
+        """Note that a recording is being written, and return the number of the attempt, from 1.
+
+        Raises
+        ------
+        LakeError
+            If the lake already holds all of it.
+        """
+        key = row["recording_id"]
+        with self._transaction():
+            known = self._rows(
+                "select complete, last_attempt, visible_attempt from recordings where recording_id = ?", key
+            )
+            if not known:
+                self._insert_recording({"status": "partial", "message": _UNFINISHED, "n_rows": 0, **row})
+                return 1
+            complete, last_attempt, visible_attempt = known[0]
+            if complete:
+                raise LakeError(f"{self._root}: {row['source']} is in the lake already; nothing is left to do")
+            self._retire("recording_id = ? and attempt <> ?", key, visible_attempt)
+            self._execute("update recordings set last_attempt = ? where recording_id = ?", last_attempt + 1, key)
+            return int(last_attempt) + 1
+
+    def announce(self, paths: Iterable[str]) -> None:
+        """Note paths about to be written, so that what a kill leaves behind can be found and swept."""
+        with self._transaction():
+            self._unlist(paths)
+
+    def seal(
+        self, segments: Iterable[Segment], *, recording_id: str, attempt: int, replaces: Iterable[str] = ()
+    ) -> None:
+        """Make announced files of a recording count, in place of earlier ones of its own."""
+        with self._transaction():
+            for path in replaces:
+                self._retire("path = ?", path)
+            for segment in segments:
+                # A series is the same whoever records it, so it belongs to no recording.
+                self._add(segment, owner=None if segment.table == "series" else (recording_id, attempt))
+            self._execute(_COUNT, recording_id)
+
+    def finish(self, recording_id: str, attempt: int, *, status: str, message: str | None) -> None:
+        """Note how a recording ended; unless it failed, this attempt is from now on the one that counts."""
+        complete = status != "error"
+        with self._transaction():
+            self._execute(
+                "update recordings set status = ?, message = ?, complete = ? where recording_id = ?",
+                status, message, complete, recording_id,
+            )  # fmt: skip
+            if complete:
+                self._execute("update recordings set visible_attempt = ? where recording_id = ?", attempt, recording_id)
+            self._retire(
+                "recording_id = ?1 and attempt <> (select visible_attempt from recordings where recording_id = ?1)",
+                recording_id,
+            )
+            self._execute(_COUNT, recording_id)
+
+    def swap(self, segments: Iterable[Segment]) -> None:
+        """Make each announced file the whole of its table."""
+        with self._transaction():
+            for segment in segments:
+                self._retire("table_name = ?", segment.table)
+                self._add(segment)
+
+    def merge(self, paths: Sequence[str], segment: Segment) -> None:
+        """Put one announced file in the place of several that it repeats; rows sealed since then stay later."""
+        marks = ", ".join("?" * len(paths))
+        with self._transaction():
+            ids = self._rows(f"select id from files where path in ({marks})", *paths)  # noqa: S608 - no input
+            if len(ids) == len(paths):  # else another writer merged them first, and ours is swept
+                self._retire(f"path in ({marks})", *paths)
+                self._add(segment, file_id=max(ids)[0])
+
+    def sweep(self, *, before_ns: int) -> None:
+        """Delete what has not counted since before a time; readers may hold an older list of files for a while."""
+        with self._transaction():
+            for (path,) in self._rows("select path from unlisted where since_ns < ?", before_ns):
+                for leftover in (self._root / path, temporary_path(self._root / path)):
+                    leftover.unlink(missing_ok=True)
+                self._execute("delete from unlisted where path = ?", path)
+
+    def _add(self, segment: Segment, *, owner: tuple[str, int] | None = None, file_id: int | None = None) -> None:
+        if not self._execute("delete from unlisted where path = ?", segment.path):
+            raise LakeError(f"{self._root / segment.path}: swept before it was sealed; is the system clock right?")
+        recording_id, attempt = owner or (None, None)
+        values = (file_id, *astuple(segment), recording_id, attempt)
+        self._execute(
+            """insert into files (id, path, table_name, n_rows, n_bytes, t_first_ns, t_last_ns, recording_id, attempt)
+            values (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            *values,
+        )
+
+    def _retire(self, condition: str, *values: object) -> None:
+        self._unlist(path for (path,) in self._rows(f"select path from files where {condition}", *values))  # noqa: S608 - no input
+        self._execute(f"delete from files where {condition}", *values)  # noqa: S608 - no input
+
+    def _unlist(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self._execute("insert or replace into unlisted values (?, ?)", path, time.time_ns())
+
+    def _insert_recording(self, row: Mapping[str, Any]) -> None:
+        row = {"complete": 0, "visible_attempt": 1, "last_attempt": 1, **row}
+        marks = ", ".join("?" * len(row))
+        self._execute(f"insert into recordings ({', '.join(row)}) values ({marks})", *row.values())  # noqa: S608 - no input
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with explained(self._path):
+            return self._database.execute(query, values).fetchall()
+
+    def _execute(self, statement: str, *values: object) -> int:
+        with explained(self._path):
+            return self._database.execute(statement, values).rowcount
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with explained(self._path), transaction(self._database):
+            yield

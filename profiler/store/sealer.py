@@ -1,0 +1,127 @@
+"""Buffered rows to files that count, in a thread of its own, so that a live recording never waits for a disk."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from profiler.schema import arrow_schema
+from profiler.store.segments import Segment, write_segment
+from profiler.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from profiler.store.buffer import SampleRows
+    from profiler.store.manifest import Manifest
+    from profiler.store.series import Series
+
+__all__ = ["SWEEP_AFTER_S", "Batch", "Sealer"]
+
+SWEEP_AFTER_S: Final = 3600
+"""Age at which a file that no longer counts is deleted: longer than any reader holds a list of files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Rows to seal together.
+
+    Parameters
+    ----------
+    rows
+        Samples: of the whole buffer, or those that came since the last batch.
+    part
+        ``new``: rows since the last batch. ``all``: the whole buffer, in place of the small files sealed from it.
+        ``last``: as ``all``, and the buffer ends with it.
+    """
+
+    rows: SampleRows
+    part: Literal["new", "all", "last"]
+    series: Sequence[Series] = ()
+    flows: Sequence[pa.Table] = ()
+    host: str = ""
+
+
+class Sealer:
+    """Seals batches one after another, at most one in flight."""
+
+    def __init__(self, root: Path, manifest: Manifest, *, recording_id: str, attempt: int) -> None:
+        self._root = root
+        self._manifest = manifest
+        self._recording_id = recording_id
+        self._attempt = attempt
+        self._n_files = 0
+        self._small_paths: list[str] = []
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sealer")
+        self._batch: Future[None] | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a batch is in flight."""
+        return self._batch is not None and not self._batch.done()
+
+    @property
+    def n_small(self) -> int:
+        """Files sealed from the present buffer; exact when not busy."""
+        return len(self._small_paths)
+
+    def submit(self, batch: Batch) -> None:
+        """Seal a batch once the one before is sealed; raises what went wrong with that one."""
+        self.wait()
+        self._batch = self._thread.submit(self._seal, batch)
+
+    def wait(self) -> None:
+        """Wait until nothing is in flight; raises what went wrong with the last batch."""
+        if self._batch is not None:
+            self._batch.result()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown()
+
+    def _seal(self, batch: Batch) -> None:
+        planned = list(self._plan(batch))
+        self._manifest.announce(path for path, _, _ in planned)
+        segments = [_write(self._root, path, table, rows) for path, table, rows in planned]
+        self._manifest.seal(
+            segments,
+            recording_id=self._recording_id,
+            attempt=self._attempt,
+            replaces=() if batch.part == "new" else self._small_paths,
+        )
+        sealed = [segment.path for segment in segments if segment.table == "samples"]
+        self._small_paths = {"new": self._small_paths + sealed, "all": sealed, "last": []}[batch.part]
+        if batch.part != "new":
+            self._manifest.sweep(before_ns=time.time_ns() - SWEEP_AFTER_S * NS_PER_S)
+
+    def _plan(self, batch: Batch) -> Iterator[tuple[str, str, pa.Table]]:
+        """Yield path, table and rows of each file that a batch becomes."""
+        if batch.series:
+            rows = pa.Table.from_pylist([series.to_row() for series in batch.series], arrow_schema("series"))
+            yield f"series/{self._next_hash()}.parquet", "series", rows
+        if batch.flows:
+            yield f"flows/{self._next_hash()}.parquet", "flows", pa.concat_tables(batch.flows)
+        host = re.sub(r"[^A-Za-z0-9._-]", "_", batch.host)[:64]
+        for day, rows in batch.rows.by_day():
+            t0_ns = pc.min(rows["t_ns"]).as_py()
+            yield f"samples/date={day}/{host}-{t0_ns}-{self._next_hash()}.parquet", "samples", rows
+
+    def _next_hash(self) -> str:
+        self._n_files += 1
+        return hashlib.sha256(f"{self._recording_id}/{self._attempt}/{self._n_files}".encode()).hexdigest()[:16]
+
+
+def _write(root: Path, path: str, table: str, rows: pa.Table) -> Segment:
+    t_range_ns = None
+    if table == "samples":
+        ends = pc.min_max(rows["t_ns"])
+        t_range_ns = (ends["min"].as_py(), ends["max"].as_py())
+    return write_segment(root, path, rows, table=table, t_range_ns=t_range_ns)

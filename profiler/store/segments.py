@@ -1,0 +1,138 @@
+"""Parquet files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from profiler.errors import LakeError
+from profiler.schema import TABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["ROW_GROUP_ROWS", "Segment", "read_segments", "temporary_path", "write_segment"]
+
+ROW_GROUP_ROWS: Final = 122_880
+"""DuckDB's own row-group size: one row group is one unit of its parallel scan."""
+
+_REMEDIES: Final = {
+    errno.ENOSPC: "free some space and run again; what was sealed before is kept",
+    errno.EDQUOT: "your quota is used up: free some space and run again; what was sealed before is kept",
+    errno.EROFS: "the file system is read-only: choose a lake elsewhere",
+    errno.EACCES: "you may not write there: change its permissions or choose a lake elsewhere",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A sealed file, not yet in the manifest; ``path`` is relative to the lake."""
+
+    path: str
+    table: str
+    n_rows: int
+    n_bytes: int
+    t_first_ns: int | None = None
+    t_last_ns: int | None = None
+
+
+def write_segment(
+    root: Path, segment_path: str, rows: pa.Table, *, table: str, t_range_ns: tuple[int, int] | None = None
+) -> Segment:
+    """Write rows to a Parquet file that survives a power cut once this returns.
+
+    Raises
+    ------
+    LakeError
+        If the disk is full or the folder cannot be written.
+    """
+    encoded = _encode(rows, table)
+    path = root / segment_path
+    temporary = temporary_path(path)
+    try:
+        _make_folder(path.parent)
+        with temporary.open("wb") as stream:
+            stream.write(encoded)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.rename(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise LakeError(f"{path}: {error.strerror}; {remedy(error)}") from error
+    first_ns, last_ns = t_range_ns or (None, None)
+    return Segment(
+        path=segment_path,
+        table=table,
+        n_rows=rows.num_rows,
+        n_bytes=encoded.size,
+        t_first_ns=first_ns,
+        t_last_ns=last_ns,
+    )
+
+
+def read_segments(paths: list[Path], schema: pa.Schema, **options: object) -> pa.Table:
+    """Read files in order as one table.
+
+    Raises
+    ------
+    LakeError
+        If a file that the manifest names is missing or damaged.
+    """
+    tables = [schema.empty_table().select(options.get("columns") or schema.names)]
+    for path in paths:
+        try:
+            tables.append(pq.read_table(path, partitioning=None, **options).cast(tables[0].schema))
+        except (OSError, pa.ArrowInvalid, pa.ArrowKeyError) as error:
+            raise LakeError(
+                f"{path}: the manifest names it, but it cannot be read ({error}); restore it from a copy, "
+                "or make the lake again from its inputs"
+            ) from error
+    return pa.concat_tables(tables)
+
+
+def temporary_path(path: Path) -> Path:
+    """Return the name that a file has while it is being written."""
+    return path.with_name(f".{path.name}.tmp")
+
+
+def remedy(error: OSError) -> str:
+    """Return what to do about a failed write."""
+    return _REMEDIES.get(error.errno or 0, "check the folder and its file system")
+
+
+def _encode(rows: pa.Table, table: str) -> pa.Buffer:
+    integers = [field.name for field in rows.schema if pa.types.is_integer(field.type)]
+    key = [pq.SortingColumn(rows.schema.get_field_index(name)) for name in TABLES[table].key]
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        rows,
+        sink,
+        row_group_size=ROW_GROUP_ROWS,
+        compression="zstd",
+        use_dictionary=[name for name in rows.schema.names if name not in integers],
+        column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
+        sorting_columns=key if table == "samples" else None,
+    )
+    return sink.getvalue()
+
+
+def _make_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        _sync_folder(folder.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
