@@ -1,0 +1,18 @@
+"""The lake in DuckDB: views over its files, named queries, read-only SQL. The only DuckDB code."""
+
+from __future__ import annotations
+
+from pipeline.sql.catalog import Parameter, Query, find_query, list_queries, list_views
+from pipeline.sql.database import Database, open_lake
+from pipeline.sql.export import export_views
+
+__all__ = [
+    "Database",
+    "Parameter",
+    "Query",
+    "export_views",
+    "find_query",
+    "list_queries",
+    "list_views",
+    "open_lake",
+]

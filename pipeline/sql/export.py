@@ -1,0 +1,54 @@
+"""`export_views`: a DuckDB database of views over a lake, for other DuckDB clients."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import duckdb
+
+from pipeline.sql.database import lake_sources
+from pipeline.sql.relations import make_relations
+from profiler.errors import UsageError
+
+__all__ = ["export_views"]
+
+
+def export_views(lake: str | Path, target: str | Path, *, force: bool = False) -> Path:
+    """Write a DuckDB database of views over the lake as it stands now; the rows stay in the lake.
+
+    Parameters
+    ----------
+    lake
+        Folder of the lake. The views hold absolute paths, so it must stay where it is.
+    target
+        Database to write; it appears whole or not at all.
+    force
+        Replace the target if it exists.
+
+    Returns
+    -------
+    Path
+        The target.
+
+    Raises
+    ------
+    UsageError
+        If the target exists, or cannot be written.
+    LakeError
+        If there is no lake, or it is damaged.
+    """
+    target = Path(target)
+    if target.exists() and not force:
+        raise UsageError(f"{target}: exists already; choose another name, or replace it with --force")
+    sources = lake_sources(lake)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with duckdb.connect(str(temporary)) as connection:
+            make_relations(connection, sources)
+        temporary.replace(target)
+    except (duckdb.IOException, OSError) as error:
+        raise UsageError(f"{target}: {error}; choose a folder that can be written") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return target

@@ -1,0 +1,92 @@
+"""The relations that SQL sees: a view for every table of the schema, and the views of ``queries/views`` on top."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import duckdb
+import pyarrow as pa
+
+from pipeline.sql.catalog import list_views
+from profiler.errors import LakeError
+from profiler.schema import TABLES
+
+if TYPE_CHECKING:
+    from profiler.schema import Column, Table
+
+__all__ = ["Source", "make_relations"]
+
+Source: TypeAlias = Sequence[Path] | pa.Table
+"""Where a table's rows are: Parquet files in the order in which they were sealed, or the rows themselves."""
+
+_DUCKDB_TYPES: Final = {
+    pa.string(): "varchar",
+    pa.float64(): "double",
+    pa.int16(): "smallint",
+    pa.int32(): "integer",
+    pa.int64(): "bigint",
+    pa.uint16(): "usmallint",
+    pa.uint64(): "ubigint",
+}
+_REPEATED: Final = ("series",)
+"""Tables in which a key can stand in several files; the row sealed last counts."""
+
+
+def make_relations(connection: duckdb.DuckDBPyConnection, sources: Mapping[str, Source]) -> None:
+    """Make a relation for every table of the schema, then the views of ``queries/views``.
+
+    Parameters
+    ----------
+    connection
+        An empty database that may be written and may read files.
+    sources
+        Where each table's rows are; a table that is not named has none, and the same columns.
+
+    Raises
+    ------
+    LakeError
+        If a file is missing or is not Parquet.
+    """
+    for name, table in TABLES.items():
+        source = sources.get(name, ())
+        try:
+            _make_relation(connection, table, source)
+        except duckdb.Error as error:
+            message = str(error).splitlines()[0]
+            raise LakeError(
+                f"table {name}: {message}; the manifest names this file: restore it from a copy, or make the lake again"
+            ) from None
+    for view in list_views():
+        connection.execute(f"create view {view.name} as {view.text}")
+
+
+def _make_relation(connection: duckdb.DuckDBPyConnection, table: Table, source: Source) -> None:
+    # A statement that makes a view takes no parameters: names are the schema's, paths are quoted.
+    if isinstance(source, pa.Table):
+        connection.register("arrow_rows", source)
+        connection.execute(f"create table {table.name} as select * from arrow_rows")  # noqa: S608
+        connection.unregister("arrow_rows")
+    elif source:
+        connection.execute(f"create view {table.name} as {_rows_of(table, source)}")
+    else:
+        connection.execute(f"create view {table.name} as select {', '.join(map(_null, table.columns))} where false")
+
+
+def _rows_of(table: Table, paths: Sequence[Path]) -> str:
+    columns = ", ".join(column.name for column in table.columns)
+    files = ", ".join(_quoted(str(path.resolve())) for path in paths)
+    scan = f"select {columns} from read_parquet([{files}], hive_partitioning = false)"  # noqa: S608
+    if table.name not in _REPEATED or len(paths) == 1:
+        return scan
+    latest = f"list_position([{files}], filename) desc"
+    return f"{scan} qualify row_number() over (partition by {', '.join(table.key)} order by {latest}) = 1"
+
+
+def _null(column: Column) -> str:
+    return f"cast(null as {_DUCKDB_TYPES[column.type]}) as {column.name}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,91 @@
+"""`Cluster`: what stands where; its parts have the columns of the lake's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from profiler.schema import arrow_schema
+
+__all__ = ["Cluster", "Direction", "Job", "Link", "Path", "Placement"]
+
+Direction = Literal["forward", "backward"]
+"""Along a link: forward is from its end ``a`` to its end ``b``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A cable; its ends are ``node:device``, or ``node:device/port`` where a device has several ports.
+
+    ``capacity_bps`` holds in each direction.
+    """
+
+    link_id: str
+    a: str
+    b: str
+    capacity_bps: float
+    tier: str | None = None
+    state: str = "up"
+    valid_from_ns: int | None = None
+    valid_to_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A training job; ``source`` is the file or scheduler it is known from."""
+
+    job_id: str
+    n_ranks: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """One rank of a job, and the port it sends on."""
+
+    job_id: str
+    rank: int
+    host: str
+    device: str
+    port: str = ""
+
+    @property
+    def end(self) -> str:
+        """The end of a link at which the rank's traffic enters the network."""
+        return f"{self.host}:{self.device}/{self.port}" if self.port else f"{self.host}:{self.device}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """A job's traffic on one direction of a link; ``weight_frac`` is in units of one rank's transmit rate."""
+
+    job_id: str
+    link_id: str
+    direction: Direction
+    weight_frac: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Links, jobs, where the jobs' ranks are, and the links that their traffic takes."""
+
+    links: tuple[Link, ...]
+    jobs: tuple[Job, ...]
+    placements: tuple[Placement, ...]
+    paths: tuple[Path, ...]
+
+    def to_tables(self) -> dict[str, pa.Table]:
+        """Return the Arrow tables ``links``, ``jobs``, ``placements`` and ``paths`` of the schema."""
+        parts: dict[str, Sequence[Link | Job | Placement | Path]] = {
+            "links": self.links,
+            "jobs": self.jobs,
+            "placements": self.placements,
+            "paths": self.paths,
+        }
+        return {
+            name: pa.Table.from_pylist([asdict(row) for row in rows], schema=arrow_schema(name))
+            for name, rows in parts.items()
+        }

@@ -1,0 +1,67 @@
+-- purpose: how long the jobs of each shared link were Up together, and what they asked beyond its capacity
+-- params: link_id text = null: only this link
+-- returns: link_id, direction, capacity_bps, n_jobs, observed_s, shared_s, shared_frac, n_windows, over_s,
+--   over_frac, over_bytes
+-- order: over_bytes desc nulls last, shared_s desc nulls last, link_id, direction
+--
+-- shared_s: two or more jobs Up; n_windows: in so many stretches; over_s, over_bytes: demand above
+-- capacity. Null where the jobs were not observed at one time. See view link_contention.
+with meetings as (
+    select
+        link_id,
+        direction,
+        any_value(capacity_bps) as capacity_bps,
+        count(*) as n_jobs
+    from link_jobs
+    group by link_id, direction
+    having count(*) > 1
+),
+
+marked as (
+    select
+        link_id,
+        direction,
+        window_ns,
+        n_jobs_up,
+        over_bytes,
+        coalesce(n_jobs_up > 1 and (
+            lag(n_jobs_up) over in_time < 2 or lag(t_ns) over in_time < t_ns - window_ns
+            or lag(t_ns) over in_time is null
+        ), false) as is_start
+    from link_contention
+    window in_time as (partition by link_id, direction order by t_ns)
+),
+
+totals as (
+    select
+        link_id,
+        direction,
+        sum(window_ns) / 1e9 as observed_s,
+        coalesce(sum(window_ns) filter (where n_jobs_up > 1), 0) / 1e9 as shared_s,
+        count(*) filter (where is_start) as n_windows,
+        coalesce(sum(window_ns) filter (where over_bytes > 0), 0) / 1e9 as over_s,
+        cast(sum(over_bytes) as bigint) as over_bytes
+    from marked
+    group by link_id, direction
+)
+
+select
+    meetings.link_id,
+    meetings.direction,
+    meetings.capacity_bps,
+    meetings.n_jobs,
+    totals.observed_s,
+    totals.shared_s,
+    totals.shared_s / totals.observed_s as shared_frac,
+    totals.n_windows,
+    totals.over_s,
+    totals.over_s / totals.observed_s as over_frac,
+    totals.over_bytes
+from meetings
+left join totals on meetings.link_id = totals.link_id and meetings.direction = totals.direction
+where $link_id is null or meetings.link_id = $link_id
+order by
+    totals.over_bytes desc nulls last,
+    totals.shared_s desc nulls last,
+    meetings.link_id asc,
+    meetings.direction asc

@@ -1,0 +1,27 @@
+-- purpose: the byte series that stands for each port and direction, and the link whose traffic it counts
+-- params: host text = null: only this host
+-- returns: series_id, host, device, port, direction, layer, kind, raw_scale, width_bits, link_id,
+--   link_direction
+-- order: host, device, port, direction, series_id, link_id
+select
+    port_series.series_id,
+    port_series.host,
+    port_series.device,
+    port_series.port,
+    port_series.direction,
+    port_series.layer,
+    port_series.kind,
+    port_series.raw_scale,
+    port_series.width_bits,
+    link_series.link_id,
+    link_series.direction as link_direction
+from port_series
+left join link_series on port_series.series_id = link_series.series_id
+where $host is null or port_series.host = $host
+order by
+    port_series.host,
+    port_series.device,
+    port_series.port,
+    port_series.direction,
+    port_series.series_id,
+    link_series.link_id

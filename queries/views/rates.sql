@@ -1,0 +1,76 @@
+-- purpose: bytes and rate of every window between two reads of a byte counter; layers stand apart, never
+--   sum them
+-- params: none
+-- returns: series_id, host, device, port, direction, layer, t_ns, window_ns, bytes, rate_bps, flags
+-- order: none
+--
+-- The rules are those of profiler/signals.py. Two reads at one time: the last counts. A step back is a wrap
+-- if the counter is narrower than 64 bits and so moved less than half its range, else a reset, after which
+-- the bytes since are known but their rate is not: rate_bps is null. t_ns is the end of the window.
+with reads as (
+    select
+        samples.series_id,
+        samples.t_ns,
+        samples.window_ns,
+        samples.value,
+        samples.flags,
+        samples.epoch,
+        series.kind,
+        series.host,
+        series.device,
+        series.port,
+        series.direction,
+        series.layer,
+        series.raw_scale * case when series.width_bits < 64 then pow(2, series.width_bits) end as wrap_bytes
+    from samples
+    inner join series on samples.series_id = series.series_id
+    where series.unit = 'bytes' and series.metric = 'bytes' and series.kind in ('counter', 'delta')
+    window same_time as (partition by samples.series_id order by samples.t_ns, samples.epoch, samples.value)
+    qualify lead(samples.t_ns) over same_time is distinct from samples.t_ns
+),
+
+steps as (
+    select
+        *,
+        case when kind = 'delta' then window_ns else t_ns - lag(t_ns) over in_time end as step_ns,
+        case when kind = 'delta' then value else value - lag(value) over in_time end as step_bytes,
+        coalesce(epoch > lag(epoch) over in_time, false) as is_new_epoch
+    from reads
+    window in_time as (partition by series_id order by t_ns)
+),
+
+judged as (
+    select
+        *,
+        step_bytes < 0
+        and not is_new_epoch
+        and coalesce(step_bytes + wrap_bytes < wrap_bytes / 2, false) as is_wrap
+    from steps
+    where step_ns > 0
+),
+
+mended as (
+    select
+        *,
+        case
+            when is_wrap then cast(step_bytes + wrap_bytes as bigint)
+            when is_new_epoch or step_bytes < 0 then value
+            else step_bytes
+        end as bytes,
+        is_new_epoch or (step_bytes < 0 and not is_wrap) or (flags & 4) = 4 as is_unknown
+    from judged
+)
+
+select
+    series_id,
+    host,
+    device,
+    port,
+    direction,
+    layer,
+    t_ns,
+    step_ns as window_ns,
+    bytes,
+    case when not is_unknown then bytes * 8e9 / step_ns end as rate_bps,
+    flags
+from mended
