@@ -1,0 +1,65 @@
+"""What an importer says about an input: how much it read, what it passed over and why, what was wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Coverage", "Skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that was passed over on purpose."""
+
+    what: str
+    why: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Coverage:
+    """What was read of one input; filled while it is read.
+
+    Parameters
+    ----------
+    n_rows
+        Rows, packets or recordings read.
+    n_samples
+        Samples stored.
+    t_first_ns, t_last_ns
+        Times of the first and last row, UTC epoch; None where no row has a time.
+    skipped
+        What was passed over, and why; nothing is wrong with it.
+    problems
+        What is wrong with the input: place, value, remedy. One is enough to call what was read partial.
+    totals
+        Further counts, such as packets and bytes on the wire.
+    """
+
+    n_rows: int = 0
+    n_samples: int = 0
+    t_first_ns: int | None = None
+    t_last_ns: int | None = None
+    skipped: list[Skipped] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    totals: dict[str, int] = field(default_factory=dict)
+
+    def saw(self, t_ns: NDArray[np.int64]) -> None:
+        """Widen the range of times."""
+        if t_ns.size:
+            first_ns, last_ns = int(t_ns.min()), int(t_ns.max())
+            self.t_first_ns = first_ns if self.t_first_ns is None else min(self.t_first_ns, first_ns)
+            self.t_last_ns = last_ns if self.t_last_ns is None else max(self.t_last_ns, last_ns)
+
+    def skip(self, what: str, why: str) -> None:
+        """Note something that was passed over."""
+        self.skipped.append(Skipped(what, why))
+
+    def message(self) -> str:
+        """Return all problems and what was skipped as one text, for table ``recordings``."""
+        return "; ".join([*self.problems, *(f"{item.what}: {item.why}" for item in self.skipped)])

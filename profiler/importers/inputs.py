@@ -1,0 +1,156 @@
+"""What to read: files, folders, archives and standard input, each turned into plain files on disk."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+from profiler.errors import BadInput
+from profiler.importers.contents import head_of, inflated, kind_of
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = ["LAKE_MANIFEST", "STDIN", "Input", "inputs_of"]
+
+STDIN: Final = "-"
+LAKE_MANIFEST: Final = "manifest.sqlite"
+"""The file by which a folder is known as a lake (`profiler.store`)."""
+
+
+_COPY_BYTES: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """One thing to read.
+
+    Parameters
+    ----------
+    name
+        As people know it: a path, ``-``, or ``archive!member``.
+    path
+        A file that holds its bytes, or the folder of a lake.
+    asked
+        Whether it was named by the caller; what was found in a folder or an archive may be passed over.
+    advance
+        Called with the number of bytes of ``path`` that each step has read.
+    """
+
+    name: str
+    path: Path
+    asked: bool = True
+    advance: Callable[[int], object] = int
+
+    @property
+    def is_lake(self) -> bool:
+        """Whether it is the folder of a lake."""
+        return self.path.is_dir()
+
+    @property
+    def stem(self) -> str:
+        """Its name without folders and extensions, as in ``free`` for ``rig/free.csv.gz``."""
+        return "stdin" if self.name == STDIN else Path(self.name.rpartition("!")[2]).name.split(".")[0]
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield its bytes, decompressed; see `profiler.importers.contents.inflated`."""
+        return inflated(self.path, advance=self.advance)
+
+
+def inputs_of(path: str | Path, *, advance: Callable[[int], object] = int) -> Iterator[Input]:
+    """Yield what a path stands for: itself, the files of a folder, the members of an archive, or standard input.
+
+    Standard input and members of archives are copied to temporary files, which live until the next step.
+
+    Raises
+    ------
+    BadInput
+        If there is no such file, or an archive is damaged (after its sound members).
+    """
+    if str(path) == STDIN:
+        with _spooled(sys.stdin.buffer) as spool:
+            yield Input(name=STDIN, path=spool, advance=advance)
+        return
+    root = Path(path)
+    if not root.exists():
+        raise BadInput(f"{path}: no such file or folder; check the path")
+    if root.is_dir():
+        yield from _inputs_of_folder(root, advance=advance)
+    else:
+        yield from _inputs_of_file(root, advance=advance, asked=True)
+
+
+def _inputs_of_folder(root: Path, *, advance: Callable[[int], object]) -> Iterator[Input]:
+    if (root / LAKE_MANIFEST).is_file():
+        yield Input(name=str(root), path=root, advance=advance)
+        return
+    for entry in sorted(root.iterdir()):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            if not entry.is_symlink():
+                yield from _inputs_of_folder(entry, advance=advance)
+        elif entry.is_file():
+            yield from _inputs_of_file(entry, advance=advance, asked=False)
+
+
+def _inputs_of_file(path: Path, *, advance: Callable[[int], object], asked: bool) -> Iterator[Input]:
+    if not path.is_file():
+        raise BadInput(f"{path}: not a regular file; give a file, a folder, or - for standard input")
+    if kind_of(head_of(path)) != "tar archive":
+        yield Input(name=str(path), path=path, asked=asked, advance=advance)
+        return
+    yield from _members(path, advance=advance)
+
+
+def _members(path: Path, *, advance: Callable[[int], object]) -> Iterator[Input]:
+    stream = io.BufferedReader(_PieceReader(inflated(path, advance=advance)), _COPY_BYTES)
+    try:
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            for member in archive:
+                if not member.isfile() or Path(member.name).name.startswith("."):
+                    continue
+                content = archive.extractfile(member)
+                if content is not None:
+                    with _spooled(content) as spool:
+                        yield Input(name=f"{path}!{member.name}", path=spool, asked=False)
+    except tarfile.TarError as error:
+        raise BadInput(f"{path}: tar archive damaged ({error}); members before were read; fetch it again") from error
+
+
+@contextmanager
+def _spooled(stream: IO[bytes]) -> Iterator[Path]:
+    with tempfile.NamedTemporaryFile(prefix="offbeat-") as spool:
+        shutil.copyfileobj(stream, spool, _COPY_BYTES)
+        spool.flush()
+        yield Path(spool.name)
+
+
+class _PieceReader(io.RawIOBase):
+    """A readable stream over pieces of bytes."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = memoryview(piece)
+        target = memoryview(buffer)
+        size = min(len(target), len(self._rest))
+        target[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size

@@ -1,0 +1,57 @@
+"""`read_counters`: one file's series in memory, without a lake."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from profiler.errors import BadInput
+from profiler.importers.importer import Options
+from profiler.importers.inputs import inputs_of
+from profiler.importers.mapping import read_mapping
+from profiler.importers.registry import importer_of
+from profiler.importers.sink import Counters, MemorySink
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["read_counters"]
+
+
+def read_counters(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    mapping: str | Path | None = None,
+    host: str | None = None,
+    bin_ns: int = 1_000_000,
+) -> tuple[Counters, list[str]]:
+    """Read the series of a file, of all files of a folder or archive, or of standard input (``-``).
+
+    Returns
+    -------
+    counters
+        Each series with its times (UTC epoch ns, strictly increasing) and values; int64, shape (n_samples,). A
+        ``counter`` is cumulative; of a ``delta``, ``value[i]`` came after ``t_ns[i - 1]`` and up to ``t_ns[i]``, so
+        ``RateSeries.from_deltas(t_ns, value[1:])`` is its rate.
+    problems
+        What was wrong with an input of which a part was read.
+
+    Raises
+    ------
+    UsageError
+        If the format or the mapping is not known.
+    BadInput
+        If nothing could be read.
+    """
+    options = Options(host=host, mapping=None if mapping is None else read_mapping(mapping), bin_ns=bin_ns)
+    sink = MemorySink()
+    problems: list[str] = []
+    n_read = 0
+    for source in inputs_of(path):
+        importer = importer_of(source, options, forced=format)
+        if importer is not None:
+            problems += importer.read(source, sink, options).problems
+            n_read += 1
+    if not n_read:
+        raise BadInput(f"{path}: holds no file that an importer reads; name a file, or give --format or --mapping")
+    return sink.counters(), problems

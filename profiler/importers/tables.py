@@ -1,0 +1,264 @@
+"""Delimited text and Parquet as blocks of columns, streamed, so that memory does not grow with the file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from profiler.errors import BadInput
+from profiler.importers.contents import head_of, kind_of
+
+if TYPE_CHECKING:
+    from profiler.importers.inputs import Input
+
+__all__ = ["Block", "ParquetTable", "Table", "TextTable", "open_table", "split_header"]
+
+BLOCK_BYTES: Final = 4 << 20
+LONGEST_LINE_BYTES: Final = 64 << 20
+BLOCK_ROWS: Final = 122_880
+ABSENT: Final = ("", "NA", "N/A", "N/A (no PMA)", "NaN", "nan", "null", "NULL", "None", "-")
+"""Cells that say that there is no value."""
+
+_DELIMITERS: Final = ",\t;|"
+
+
+class Block(Protocol):
+    """Some rows of a table."""
+
+    @property
+    def columns(self) -> dict[str, pa.Array]:
+        """Columns by name, each of `n_rows` cells."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def line_of(self, i_row: int) -> int:
+        """Return the number of a row's line in the file, from 1."""
+
+
+class Table(Protocol):
+    """A table that can be read block by block."""
+
+    columns: list[str]
+    ragged: Ragged
+
+    def blocks(self, columns: Sequence[str], *, integers: Sequence[str]) -> Iterator[Block]:
+        """Yield blocks of some columns; those of ``integers`` as integers where all their cells are."""
+
+
+@dataclass(slots=True)
+class Ragged:
+    """Rows that were dropped, since they have another number of cells than the header."""
+
+    n_rows: int = 0
+    first: str = ""
+    """Line and text of the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextBlock:
+    """Rows of text, with the bytes that they were read from."""
+
+    columns: dict[str, pa.Array]
+    n_rows: int
+    text: bytes
+    first_line: int
+    n_cells: int
+    delimiter: str
+
+    def line_of(self, i_row: int) -> int:
+        """Return the number of a row's line; blank and ragged lines are no rows."""
+        rows = csv.reader(io.StringIO(self.text.decode("utf-8", "replace")), delimiter=self.delimiter)
+        lines = (self.first_line + i for i, row in enumerate(rows) if len(row) == self.n_cells)
+        return next(line for i, line in enumerate(lines) if i == i_row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetBlock:
+    """Rows of a Parquet file."""
+
+    columns: dict[str, pa.Array]
+    n_rows: int
+    first_row: int
+
+    def line_of(self, i_row: int) -> int:
+        """Return the number of a row, from 1."""
+        return self.first_row + i_row
+
+
+def open_table(source: Input, *, delimiter: str | None = None) -> Table:
+    """Return an input as a table.
+
+    Raises
+    ------
+    BadInput
+        If it is neither delimited text with a header nor Parquet; the message names what it looks like.
+    """
+    head = head_of(source.path)
+    kind = kind_of(head)
+    if kind == "Parquet":
+        return ParquetTable(source)
+    if kind == "empty":
+        raise BadInput(f"{source.name}: empty; a table needs a header and rows")
+    if kind != "text":
+        raise BadInput(f"{source.name}: looks like {kind}, not like a delimited table; give CSV, TSV or Parquet")
+    return TextTable(source, *split_header(head, delimiter=delimiter, name=source.name))
+
+
+def split_header(head: bytes, *, delimiter: str | None = None, name: str = "table") -> tuple[list[str], str]:
+    """Return the column names in the first line of a text, and the delimiter between them.
+
+    Raises
+    ------
+    BadInput
+        If the line is not UTF-8, or names a column twice.
+    """
+    line = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
+    try:
+        header = line.decode("utf-8").rstrip("\r")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{name}: line 1: not UTF-8 ({error.reason}); convert it, as with iconv") from error
+    found = delimiter or max(_DELIMITERS, key=header.count)
+    columns = [column.strip() for column in next(csv.reader([header], delimiter=found), [])]
+    twice = [column for column, n in Counter(columns).items() if n > 1]
+    if twice:
+        raise BadInput(f"{name}: line 1: column {twice[0]!r} stands there twice; rename one")
+    return columns, found
+
+
+@dataclass(slots=True)
+class TextTable:
+    """Delimited text with a header, of any compression that `Input.pieces` knows."""
+
+    source: Input
+    columns: list[str]
+    delimiter: str
+    ragged: Ragged = field(default_factory=Ragged)
+
+    def blocks(self, columns: Sequence[str], *, integers: Sequence[str]) -> Iterator[Block]:
+        """Yield blocks of rows; see `Table`.
+
+        Raises
+        ------
+        Truncated, BadInput
+            After the last sound block, if the file is cut or damaged.
+        """
+        typed = set(integers)
+        first_line = 1
+        for text in _blocks_of_lines(self.source.pieces()):
+            block = text.partition(b"\n")[2] if first_line == 1 else text
+            first_line += text.count(b"\n") - block.count(b"\n")
+            if block.strip():
+                try:
+                    yield self._block(block, columns, typed=typed, first_line=first_line)
+                except pa.ArrowInvalid:
+                    typed = set()
+                    yield self._block(block, columns, typed=typed, first_line=first_line)
+            first_line += block.count(b"\n")
+
+    def _block(self, text: bytes, columns: Sequence[str], *, typed: set[str], first_line: int) -> TextBlock:
+        ragged: list[pacsv.InvalidRow] = []
+
+        def drop(row: pacsv.InvalidRow) -> str:
+            ragged.append(row)
+            return "skip"
+
+        types = {name: pa.int64() if name in typed else pa.string() for name in columns}
+        rows = pacsv.read_csv(
+            pa.BufferReader(text),
+            read_options=pacsv.ReadOptions(column_names=self.columns, use_threads=False, block_size=len(text) + 1),
+            parse_options=pacsv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=drop),
+            convert_options=pacsv.ConvertOptions(
+                include_columns=list(columns), column_types=types, null_values=ABSENT, strings_can_be_null=True
+            ),
+        )
+        block = TextBlock(
+            columns={name: rows[name].combine_chunks() for name in columns},
+            n_rows=rows.num_rows,
+            text=text,
+            first_line=first_line,
+            n_cells=len(self.columns),
+            delimiter=self.delimiter,
+        )
+        if ragged and not self.ragged.n_rows:
+            self.ragged.first = f"line {first_line + ragged[0].number - 1}: {ragged[0].text[:60]!r}"
+        self.ragged.n_rows += len(ragged)
+        return block
+
+
+@dataclass(slots=True)
+class ParquetTable:
+    """A Parquet file of flat columns."""
+
+    source: Input
+    columns: list[str] = field(init=False)
+    ragged: Ragged = field(default_factory=Ragged)
+
+    def __post_init__(self) -> None:
+        self.columns = list(self._open().schema_arrow.names)
+
+    def blocks(self, columns: Sequence[str], *, integers: Sequence[str]) -> Iterator[Block]:  # noqa: ARG002
+        """Yield blocks of rows, typed as in the file; see `Table`.
+
+        Raises
+        ------
+        BadInput
+            After the last sound block, if the file is damaged.
+        """
+        first_row = 1
+        try:
+            with self._open() as file:
+                for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=list(columns)):
+                    arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
+                    yield ParquetBlock(columns=arrays, n_rows=batch.num_rows, first_row=first_row)
+                    first_row += batch.num_rows
+        except (OSError, pa.ArrowInvalid) as error:
+            raise BadInput(
+                f"{self.source.name}: damaged after row {first_row - 1} ({error}); what stood before was read; "
+                "fetch it again"
+            ) from error
+        self.source.advance(self.source.path.stat().st_size)
+
+    def _open(self) -> pq.ParquetFile:
+        try:
+            return pq.ParquetFile(self.source.path)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise BadInput(
+                f"{self.source.name}: not a readable Parquet file ({error}); fetch or write it again"
+            ) from error
+
+
+def _blocks_of_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield whole lines, about `BLOCK_BYTES` at a time; a last line that damage cut is dropped."""
+    rest: list[bytes] = []
+    n_rest = 0
+    try:
+        for piece in pieces:
+            rest.append(piece)
+            n_rest += len(piece)
+            if n_rest >= BLOCK_BYTES:
+                text, newline, last = b"".join(rest).rpartition(b"\n")
+                if newline:
+                    yield text + newline
+                _check_line(last)
+                rest, n_rest = [last], len(last)
+    except BadInput:
+        text, newline, _ = b"".join(rest).rpartition(b"\n")
+        if newline:
+            yield text + newline
+        raise
+    yield b"".join(rest)
+
+
+def _check_line(start: bytes) -> None:
+    if len(start) > LONGEST_LINE_BYTES:
+        raise BadInput(f"a line longer than {LONGEST_LINE_BYTES} bytes begins with {start[:40]!r}; is it a text table?")
