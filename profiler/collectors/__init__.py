@@ -1,0 +1,62 @@
+"""Collectors, one a kind of source; each reads the kernel and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from profiler.collectors.base import Collector, CounterSpec, OpenCounter, Source, open_counters
+from profiler.collectors.nic import NIC
+from profiler.collectors.rdma import RDMA
+from profiler.errors import NotHere
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["COLLECTORS", "Collector", "CounterSpec", "OpenCounter", "Source", "find_sources", "open_counters"]
+
+COLLECTORS: Final[dict[str, Collector]] = {"nic": NIC, "rdma": RDMA}
+
+
+def find_sources(sys_root: Path, *, ifaces: Sequence[str] = (), devices: Sequence[str] = ()) -> list[Source]:
+    """Return the named interfaces and RDMA devices; with no name all that are worth recording.
+
+    Parameters
+    ----------
+    sys_root
+        Root of the kernel's tree, ``/sys``.
+    ifaces
+        Network interfaces.
+    devices
+        RDMA devices, all ports of each, or ``<device>:<port>``.
+
+    Returns
+    -------
+    list of Source
+        With no name given: every interface that is up, but for the loopback, and every RDMA port.
+
+    Raises
+    ------
+    NotHere
+        If a name is not on this machine, or nothing is worth recording.
+    SourceBroken
+        If the tree may not be read.
+    """
+    nics, ports = NIC.find(sys_root), RDMA.find(sys_root)
+    if ifaces or devices:
+        named = [_named("interface", name, nics) for name in ifaces] + [
+            _named("device", name, ports) for name in devices
+        ]
+        return list(dict.fromkeys(source for sources in named for source in sources))
+    found = [nic for nic in nics if nic.is_up and nic.device != "lo"] + ports
+    if not found:
+        raise NotHere(f"{sys_root}: no interface that is up and no RDMA device; name one with --iface or --device")
+    return found
+
+
+def _named(kind: str, name: str, sources: Sequence[Source]) -> list[Source]:
+    chosen = [source for source in sources if name in (source.device, source.name)]
+    if not chosen:
+        here = ", ".join(source.name for source in sources) or "none"
+        raise NotHere(f"no {kind} {name} on this machine; it has: {here}")
+    return chosen

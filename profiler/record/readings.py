@@ -1,0 +1,119 @@
+"""Ticks as they are read, and the arrays that they become."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from profiler.schema import Flag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from profiler.collectors.base import OpenCounter
+
+__all__ = ["Chunk", "Readings"]
+
+_TEXT_BYTES: Final = 64
+_MAX_VALUE: Final = 2**63 - 1
+_MAX_RAW: Final = 2**64 - 1
+
+_STUCK_RAW: Final = 2**32 - 1
+"""Where a 32-bit InfiniBand counter stops (InfiniBand Architecture Specification 1.2.1, section 16.1.3.5)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chunk:
+    """Some consecutive ticks of all counters that could be read; arrays of shape (n_counters, n_ticks).
+
+    Parameters
+    ----------
+    counters
+        What the rows of the arrays are.
+    t_ns
+        Time just after each read, UTC epoch ns.
+    window_ns
+        How long each read took; the value is of some instant in it.
+    value
+        Cumulative count, in the canonical unit of the counter's series.
+    flags
+        Bits of `profiler.schema.Flag`: missed, saturated, impossible.
+    """
+
+    counters: tuple[OpenCounter, ...]
+    t_ns: NDArray[np.int64]
+    window_ns: NDArray[np.int32]
+    value: NDArray[np.int64]
+    flags: NDArray[np.uint16]
+
+
+class Readings:
+    """Ticks of some counters, as plain lists: nothing is computed while the clock runs.
+
+    Parameters
+    ----------
+    counters
+        Counters to read at each tick, in this order.
+    now_ns
+        Monotonic clock.
+    """
+
+    def __init__(self, counters: Sequence[OpenCounter], now_ns: Callable[[], int]) -> None:
+        self._counters = tuple(counters)
+        self._handles = [counter.handle for counter in counters]
+        self._now_ns = now_ns
+        self._times: list[int] = []
+        self._raw: list[int] = []
+        self._missed: list[bool] = []
+
+    def __len__(self) -> int:
+        return len(self._missed)
+
+    def read_tick(self, *, is_after_gap: bool) -> None:
+        """Read every counter once; raises OSError or ValueError, and forgets the tick, if one cannot be read."""
+        now_ns, times, raw = self._now_ns, self._times, self._raw
+        try:
+            times.append(now_ns())
+            for handle in self._handles:
+                raw.append(int(os.pread(handle, _TEXT_BYTES, 0)))
+                times.append(now_ns())
+        except (OSError, ValueError):
+            n_ticks, n_counters = len(self), len(self._handles)
+            del times[n_ticks * (n_counters + 1) :], raw[n_ticks * n_counters :]
+            raise
+        self._missed.append(is_after_gap)
+
+    def to_chunk(self, *, offset_ns: int) -> Chunk:
+        """Return the ticks as arrays; ``offset_ns`` is the wall clock minus the monotonic clock."""
+        n_counters = len(self._counters)
+        times = np.array(self._times, np.int64).reshape(-1, n_counters + 1).T
+        value, flags = self._values()
+        return Chunk(
+            counters=self._counters,
+            t_ns=np.ascontiguousarray(times[1:]) + offset_ns,
+            window_ns=np.minimum(np.diff(times, axis=0), np.iinfo(np.int32).max).astype(np.int32),
+            value=value,
+            flags=flags | np.where(self._missed, Flag.MISSED, Flag.NONE).astype(np.uint16),
+        )
+
+    def _values(self) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+        raw = _unsigned(self._raw).reshape(-1, len(self._counters)).T
+        scale = np.array([[counter.spec.scale] for counter in self._counters], np.uint64)
+        may_stick = np.array([[counter.spec.width_bits is None] for counter in self._counters])
+        most = np.uint64(_MAX_VALUE) // scale
+        flags = np.where(raw > most, Flag.IMPOSSIBLE, Flag.NONE).astype(np.uint16)
+        flags |= np.where(may_stick & (raw == _STUCK_RAW), Flag.SATURATED, Flag.NONE).astype(np.uint16)
+        return (np.minimum(raw, most) * scale).astype(np.int64), flags
+
+
+def _unsigned(raw: list[int]) -> NDArray[np.unsignedinteger[Any]]:
+    """Return counts as unsigned integers; what no 64-bit counter can hold becomes the largest, which is flagged."""
+    try:
+        return np.array(raw, np.uint64)
+    except OverflowError:
+        return np.array([count if 0 <= count <= _MAX_RAW else _MAX_RAW for count in raw], np.uint64)
