@@ -62,7 +62,6 @@ class Database:
                 "memory_limit": memory_limit,
                 "threads": str(threads or os.cpu_count() or 1),
                 "temp_directory": self._spill.name,
-                "TimeZone": "UTC",
             }
         )
         try:
@@ -117,12 +116,22 @@ class Database:
     def _table(self, statement: str, values: Mapping[str, Any]) -> pa.Table:
         try:
             return self._connection.sql(statement, params=dict(values)).to_arrow_table()
+        except (duckdb.BinderException, duckdb.CatalogException) as error:
+            raise UsageError(self._with_place(error, statement, values)) from None
         except duckdb.OutOfMemoryException as error:
             raise LakeError(f"{error}\nselect fewer rows or columns, or aggregate") from None
         except duckdb.IOException as error:
             raise LakeError(f"{error}\na file that the manifest names cannot be read: ingest its input again") from None
         except duckdb.Error as error:
             raise UsageError(str(error)) from None
+
+    def _with_place(self, error: duckdb.Error, statement: str, values: Mapping[str, Any]) -> str:
+        """Return an error's message with the line and column, which only ``execute`` tells; it fails before it runs."""
+        try:
+            self._connection.execute(statement, dict(values))
+        except duckdb.Error as placed:
+            return str(placed)
+        return str(error)
 
     def _check_reads(self, statement: str) -> None:
         kinds = self._kinds(statement)

@@ -1,0 +1,355 @@
+"""The lake in DuckDB: what can be read, what cannot be done, and what a rate is."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.sql import Database, export_views, find_query, list_queries, list_views, open_lake
+from profiler.errors import LakeError, UsageError
+from profiler.schema import TABLES, Flag, arrow_schema
+from profiler.signals import RateSeries
+from profiler.store import Lake, Recording, Series
+from tests.pipeline.lakes import make_lake, port, two_job_lake
+
+SECOND_NS = 1_000_000_000
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    return two_job_lake(tmp_path_factory.mktemp("lakes") / "two jobs' lake")
+
+
+@pytest.fixture(scope="module")
+def database(lake: Lake) -> Iterator[Database]:
+    with open_lake(lake.root) as database:
+        yield database
+
+
+def rates_of(
+    root: Path, series: Series, t_s: list[int], value: list[int], **columns: object
+) -> list[dict[str, object]]:
+    lake = make_lake(root, {series: (np.array(t_s) * SECOND_NS, np.array(value))}, **columns)
+    with open_lake(lake.root) as database:
+        rows = database.sql("select t_ns, window_ns, bytes, rate_bps from rates order by t_ns")
+    return [dict(row) for row in rows.to_pylist()]
+
+
+def test_a_new_lake_has_every_table_and_view_with_its_columns_and_no_rows(tmp_path: Path) -> None:
+    with open_lake(Lake.open(tmp_path / "lake", create=True).root) as database:
+        for name in TABLES:
+            rows = database.sql(f"from {name}")
+            assert (rows.num_rows, rows.schema.types) == (0, arrow_schema(name).types)
+            assert rows.column_names == arrow_schema(name).names
+        for query in list_views():
+            rows = database.sql(f"from {query.name}")
+            assert (rows.num_rows, tuple(rows.column_names)) == (0, query.returns)
+        for query in list_queries():
+            rows = database.run(query.name)
+            assert (rows.num_rows, tuple(rows.column_names)) == (0, query.returns)
+
+
+def test_a_missing_lake_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LakeError, match="nowhere"):
+        open_lake(tmp_path / "nowhere")
+
+
+def test_a_missing_file_of_the_lake_is_named(tmp_path: Path) -> None:
+    lake = two_job_lake(tmp_path / "lake")
+    (samples,) = lake.files("samples")
+    samples.unlink()
+    with pytest.raises(LakeError, match=samples.name):
+        open_lake(lake.root)
+
+
+def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
+    lake = two_job_lake(tmp_path / "lake")
+    (samples,) = lake.files("samples")
+    samples.write_text("not parquet at all, whatever its name says")
+    with pytest.raises(LakeError, match=samples.name):
+        open_lake(lake.root)
+
+
+def test_only_files_of_the_manifest_are_read(tmp_path: Path) -> None:
+    lake = two_job_lake(tmp_path / "lake")
+    (samples,) = lake.files("samples")
+    samples.with_name("stray.parquet").write_bytes(samples.read_bytes())
+    with open_lake(lake.root) as database:
+        assert database.sql("select count(*) as n from samples").to_pylist() == [{"n": 3 * 20_001}]
+
+
+def test_recordings_of_the_manifest_are_a_table_too(database: Database) -> None:
+    (row,) = database.sql("select source, n_rows from recordings").to_pylist()
+    assert row == {"source": "synthetic", "n_rows": 3 * 20_001}
+
+
+def test_a_series_that_two_recordings_name_stands_once(tmp_path: Path) -> None:
+    lake = Lake.open(tmp_path / "lake", create=True)
+    for i, source in enumerate(("first", "second")):
+        key = hashlib.sha256(source.encode()).hexdigest()
+        with lake.writer(Recording(recording_id=key, source=source, format="test")) as writer:
+            series_id = writer.add_series(port("h1", "eth0", "transmit", source=source))
+            writer.write_samples(series_id, np.arange(2) + 2 * i, np.arange(2))
+    with open_lake(lake.root) as database:
+        assert database.sql("select source from series").to_pylist() == [{"source": "second"}]
+        assert database.sql("select count(*) as n from readings").to_pylist() == [{"n": 4}]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create table x (a integer)",
+        "drop view samples",
+        "insert into samples values (1, 2, 3, 4, 5, 6)",
+        "copy (select 1) to 'out.csv'",
+        "export database 'out'",
+        "attach 'other.duckdb'",
+        "set threads = 1",
+        "install httpfs",
+        "checkpoint",
+        "explain analyze create table x (a integer)",
+    ],
+)
+def test_statements_that_do_more_than_read_are_refused(database: Database, statement: str) -> None:
+    with pytest.raises(UsageError, match="read-only"):
+        database.sql(statement)
+
+
+def test_explaining_a_copy_does_not_overwrite_the_lake(lake: Lake, database: Database) -> None:
+    (samples,) = lake.files("samples")
+    before = samples.read_bytes()
+    path = str(samples.resolve()).replace("'", "''")
+    for explain in ("explain analyze", "explain /* */ analyze", "explain (analyze)", "EXPLAIN ANALYZE (format json)"):
+        with pytest.raises(UsageError):
+            database.sql(f"{explain} copy (select 1 as a) to '{path}' (use_tmp_file false)")
+    assert samples.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select * from read_csv('/etc/passwd')",
+        "select * from read_text('/etc/passwd')",
+        "select * from glob('/*')",
+        "select * from 'https://example.org/x.parquet'",
+    ],
+)
+def test_nothing_outside_the_lake_can_be_read(database: Database, statement: str) -> None:
+    with pytest.raises(UsageError):
+        database.sql(statement)
+
+
+def test_a_python_variable_is_not_a_table(database: Database) -> None:
+    secret = arrow_schema("samples").empty_table()
+    with pytest.raises(UsageError, match="secret"):
+        database.sql("select * from secret")
+    assert secret.num_rows == 0
+
+
+@pytest.mark.parametrize("statement", ["", "-- nothing", "select 1; select 2"])
+def test_anything_but_one_statement_is_refused(database: Database, statement: str) -> None:
+    with pytest.raises(UsageError, match="one SQL statement, found"):
+        database.sql(statement)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "describe samples",
+        "summarize series",
+        "show tables",
+        "from series",
+        "values (1)",
+        "explain select 1",
+        "explain analyze select 1",
+        "with x as (select 1 as a) select a from x;",
+    ],
+)
+def test_statements_that_read_run(database: Database, statement: str) -> None:
+    assert database.sql(statement).num_rows >= 1
+
+
+def test_an_error_shows_the_place(database: Database) -> None:
+    with pytest.raises(UsageError, match=r"LINE 2: where nosuch = 1\n\s+\^"):
+        database.sql("select * from series\nwhere nosuch = 1")
+
+
+def test_an_error_leaves_the_database_usable(database: Database) -> None:
+    with pytest.raises(UsageError, match="nosuch"):
+        database.sql("select * from nosuch")
+    assert database.sql("select 1 as one").to_pylist() == [{"one": 1}]
+
+
+def test_a_query_that_does_not_exist_lists_near_ones(database: Database) -> None:
+    with pytest.raises(UsageError, match="jobs_by_link"):
+        database.run("job_by_links")
+
+
+def test_an_unknown_parameter_lists_those_there_are(database: Database) -> None:
+    with pytest.raises(UsageError, match=r"no parameter 'link'; it has: link_id, min_jobs"):
+        database.run("jobs_by_link", link="trunk")
+
+
+def test_a_parameter_of_the_wrong_type_is_refused(database: Database) -> None:
+    with pytest.raises(UsageError, match=r"min_jobs='many': expected type integer"):
+        database.run("jobs_by_link", min_jobs="many")
+
+
+def test_a_parameter_is_a_value_whatever_it_contains(database: Database) -> None:
+    assert database.run("jobs_by_link", link_id="x' or 'a' = 'a").num_rows == 0
+
+
+def test_people_see_timestamps_in_utc(database: Database) -> None:
+    (row,) = database.sql("select cast(min(read_at) as varchar) as first from readings").to_pylist()
+    assert row == {"first": "2026-11-30 00:53:20"}
+
+
+def test_a_rate_is_bits_over_the_time_between_two_reads(tmp_path: Path) -> None:
+    rows = rates_of(tmp_path / "lake", port("h", "eth0", "transmit"), [0, 1, 3], [1000, 1125, 1375])
+    assert rows == [
+        {"t_ns": SECOND_NS, "window_ns": SECOND_NS, "bytes": 125, "rate_bps": 1000.0},
+        {"t_ns": 3 * SECOND_NS, "window_ns": 2 * SECOND_NS, "bytes": 250, "rate_bps": 1000.0},
+    ]
+
+
+def test_a_narrow_counter_that_wraps_keeps_its_bytes(tmp_path: Path) -> None:
+    words = port("h", "mlx5_0", "transmit", layer="rdma_vport", raw_scale=4.0, width_bits=32)
+    full = 4 * 2**32
+    rows = rates_of(tmp_path / "lake", words, [0, 1, 2], [full - 400, 400, 800], flags=[0, Flag.WRAP, 0])
+    assert [row["bytes"] for row in rows] == [800, 400]
+
+
+def test_a_step_back_of_a_wide_counter_is_a_reset(tmp_path: Path) -> None:
+    rows = rates_of(tmp_path / "lake", port("h", "eth0", "transmit"), [0, 1, 2], [10**12, 500, 750])
+    assert [(row["bytes"], row["rate_bps"]) for row in rows] == [(500, None), (250, 2000.0)]
+
+
+def test_a_reset_to_a_larger_value_is_known_by_its_epoch(tmp_path: Path) -> None:
+    reads = ([0, 1, 2], [100, 500, 750])
+    rows = rates_of(tmp_path / "lake", port("h", "eth0", "transmit"), *reads, epoch=[0, 1, 1])
+    assert [(row["bytes"], row["rate_bps"]) for row in rows] == [(500, None), (250, 2000.0)]
+
+
+def test_a_counter_near_the_top_of_63_bits_does_not_overflow(tmp_path: Path) -> None:
+    top = 2**63 - 1
+    rows = rates_of(tmp_path / "lake", port("h", "eth0", "transmit"), [0, 1, 2], [top - 8, top, 0])
+    assert [row["bytes"] for row in rows] == [8, 0]
+
+
+def test_a_delta_covers_its_own_window(tmp_path: Path) -> None:
+    flow = port("h", "eth0", "transmit", layer="capture", kind="delta")
+    rows = rates_of(tmp_path / "lake", flow, [5, 9], [125, 250], window_ns=SECOND_NS)
+    assert [(row["window_ns"], row["rate_bps"]) for row in rows] == [(SECOND_NS, 1000.0), (SECOND_NS, 2000.0)]
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    reads=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2**32 - 1)), min_size=2, max_size=20),
+    width_bits=st.sampled_from([32, 64]),
+)
+def test_rates_are_those_of_signals(
+    tmp_path_factory: pytest.TempPathFactory, reads: list[tuple[int, int]], width_bits: int
+) -> None:
+    reads = sorted(dict(reads).items())
+    t_ns = np.array([t_s for t_s, _ in reads]) * SECOND_NS
+    value = np.array([bytes_ for _, bytes_ in reads])
+    lake = make_lake(
+        tmp_path_factory.mktemp("lakes") / "lake",
+        {port("h", "eth0", "transmit", width_bits=width_bits): (t_ns[::-1], value[::-1])},
+    )
+    expected = RateSeries.from_counter(t_ns, value, width_bits=width_bits)
+    with open_lake(lake.root) as database:
+        rows = database.sql("select t_ns, bytes, rate_bps from rates order by t_ns").to_pylist()
+    assert [row["t_ns"] for row in rows] == expected.edges_ns[1:].tolist()
+    assert [row["bytes"] for row in rows] == expected.delta_bytes.tolist()
+    assert [row["rate_bps"] is None for row in rows] == ((expected.flags & Flag.RESET) != 0).tolist()
+
+
+def test_two_reads_at_one_time_lose_no_bytes(tmp_path: Path) -> None:
+    rows = rates_of(tmp_path / "lake", port("h", "eth0", "transmit"), [0, 1, 1, 1, 2], [0, 100, 120, 120, 200])
+    assert [row["bytes"] for row in rows] == [120, 80]
+
+
+def test_packets_and_gauges_have_no_rate_in_bits(tmp_path: Path) -> None:
+    t_ns = np.arange(3) * SECOND_NS
+    packets = port("h", "eth0", "transmit", metric="packets", unit="packets")
+    gauge = port("h", "eth0", "receive", kind="gauge")
+    lake = make_lake(tmp_path / "lake", {packets: (t_ns, t_ns), gauge: (t_ns, t_ns)})
+    with open_lake(lake.root) as database:
+        assert database.sql("select * from rates").num_rows == 0
+
+
+def test_one_layer_stands_for_a_port(tmp_path: Path) -> None:
+    t_ns = np.arange(3) * SECOND_NS
+    layers = {port("h", "eth0", "transmit", layer=layer): (t_ns, t_ns) for layer in ("socket", "netdev", "wire")}
+    with open_lake(make_lake(tmp_path / "lake", layers).root) as database:
+        assert [row["layer"] for row in database.run("series_by_port").to_pylist()] == ["wire"]
+
+
+def test_an_exported_database_gives_other_clients_the_same_rows(lake: Lake, database: Database, tmp_path: Path) -> None:
+    target = export_views(lake.root, tmp_path / "lake.duckdb")
+    with duckdb.connect() as client:
+        path = str(target).replace("'", "''")
+        client.execute(f"attach '{path}' as lake (read_only)")
+        client.execute("use lake")
+        total = "select cast(sum(bytes) as bigint) as bytes, count(*) as n from rates"
+        assert client.sql(total).to_arrow_table().to_pylist() == database.sql(total).to_pylist()
+        assert client.sql("select source from recordings").fetchall() == [("synthetic",)]
+
+
+def test_an_export_replaces_nothing_unless_told(lake: Lake, tmp_path: Path) -> None:
+    target = tmp_path / "lake.duckdb"
+    target.write_text("precious")
+    with pytest.raises(UsageError, match="--force"):
+        export_views(lake.root, target)
+    assert target.read_text() == "precious"
+    export_views(lake.root, target, force=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["lake.duckdb"]
+
+
+def test_an_export_into_a_missing_folder_says_so(lake: Lake, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nowhere"):
+        export_views(lake.root, tmp_path / "nowhere" / "lake.duckdb")
+
+
+def test_little_memory_is_enough(lake: Lake) -> None:
+    with open_lake(lake.root, memory_limit="60MB", threads=1) as database:
+        assert database.sql("select count(*) as n from rates").to_pylist() == [{"n": 3 * 20_000}]
+
+
+def test_the_wheel_holds_the_queries_and_finds_them(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling", reason="hatchling builds the wheel; pip install hatchling")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    code = "import pipeline.sql as s; print(s.__file__); print(*[q.name for q in s.list_queries() + s.list_views()])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path / "site")},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    home, names = done.stdout.splitlines()
+    assert home.startswith(str(tmp_path / "site"))
+    assert names.split() == [query.name for query in list_queries() + list_views()]
+
+
+def test_every_query_has_a_purpose_and_a_place_in_the_list() -> None:
+    queries = list_queries()
+    assert [query.name for query in queries] == sorted(query.name for query in queries)
+    assert all(query.purpose and find_query(query.name) == query for query in queries)
