@@ -11,11 +11,14 @@ from typing import Any, Final
 
 import typer
 
+from pipeline.cli.record import record
 from profiler.errors import OffbeatError, UsageError
 
 __all__ = ["COMMANDS", "app", "main", "run"]
 
-COMMANDS: Final[dict[str, Callable[..., Any]]] = {}
+COMMANDS: Final[dict[str, Callable[..., Any]]] = {
+    "record": record,
+}
 """Every command; its module parses, calls one function and prints. Heavy libraries are imported inside it."""
 
 app = typer.Typer(

@@ -1,7 +1,22 @@
 """Collectors on a clock: `Sampler` reads counters at a steady pace, `record` writes what it reads into the lake."""
 
 from profiler.record.clock import SYSTEM_CLOCK, Clock
+from profiler.record.opening import OpenSources, opened
 from profiler.record.readings import Chunk
+from profiler.record.recorder import Timing, record
 from profiler.record.sampler import Sampler
+from profiler.record.stopping import stop_on_signals
+from profiler.record.summary import RecordSummary
 
-__all__ = ["SYSTEM_CLOCK", "Chunk", "Clock", "Sampler"]
+__all__ = [
+    "SYSTEM_CLOCK",
+    "Chunk",
+    "Clock",
+    "OpenSources",
+    "RecordSummary",
+    "Sampler",
+    "Timing",
+    "opened",
+    "record",
+    "stop_on_signals",
+]

@@ -88,6 +88,16 @@ class Sampler:
         self._interval_ns = round(interval_s * NS_PER_S)
         self._ticks_a_chunk = max(1, round(chunk_s / interval_s))
 
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds of ticks, read and missed."""
+        return (self.n_ticks + self.n_missed) * self._interval_ns / NS_PER_S
+
+    def describe(self) -> str:
+        """Return what was read so far, for a line of progress."""
+        missed_frac = self.n_missed / max(1, self.n_ticks + self.n_missed)
+        return f"{self.n_ticks} ticks of {len(self.counters)} counters, {missed_frac:.2%} missed"
+
     def chunks(self, *, stop: Callable[[], bool], duration_s: float | None = None) -> Iterator[Chunk]:
         """Yield what was read, until told to stop, the time is over, or no counter is left.
 

@@ -77,11 +77,14 @@ class Lake:
         """Start writing a recording; see `LakeWriter`."""
         return LakeWriter(self.root, recording, seal_every_s=seal_every_s)
 
-    def files(self, table: str) -> list[Path]:
-        """Return the files of a table that count, oldest first; ``recordings`` is in the manifest and has none."""
+    def files(self, table: str, *, recording_id: str | None = None) -> list[Path]:
+        """Return the files of a table that count, oldest first, of all recordings or of one.
+
+        Table ``recordings`` has none: its rows are in the manifest.
+        """
         _check_table(table)
         with Manifest(self.root, mode="ro") as manifest:
-            return manifest.files(table)
+            return manifest.files(table, recording_id)
 
     def read(self, table: str) -> pa.Table:
         """Return a table, of each key the row sealed last.

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["Manifest"]
 
 _VISIBLE: Final = """select path from files left join recordings using (recording_id)
-    where table_name = ? and (files.recording_id is null or attempt = visible_attempt) order by id"""
+    where table_name = ?1 and (recording_id is null or attempt = visible_attempt)
+        and (?2 is null or recording_id = ?2)
+    order by id"""
 _COUNT: Final = """update recordings set (n_rows, t_first_ns, t_last_ns) = (
         select coalesce(sum(n_rows), 0), min(t_first_ns), max(t_last_ns) from files
         where table_name = 'samples' and recording_id = ?1 and attempt = visible_attempt)
@@ -64,9 +66,10 @@ class Manifest:
         with explained(self._path):
             self._database.close()
 
-    def files(self, table: str) -> list[Path]:
-        """Return the files of a table that count, in the order in which they were sealed."""
-        return [self._root / path for (path,) in self._rows(_VISIBLE, table)]
+    def files(self, table: str, recording_id: str | None = None) -> list[Path]:
+        """Return the files of a table that count, of all recordings or of one, in the order of sealing."""
+        rows = self._rows(_VISIBLE, table, recording_id)
+        return [self._root / path for (path,) in rows]
 
     def recordings(self) -> list[dict[str, Any]]:
         """Return the rows of table ``recordings``, oldest first."""

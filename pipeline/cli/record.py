@@ -1,0 +1,88 @@
+"""``offbeat record``: counters of this host, at a steady pace, into a lake."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
+
+if TYPE_CHECKING:
+    from profiler.record import Sampler
+
+__all__ = ["record"]
+
+
+def record(
+    lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake; made if missing or empty.")],
+    iface: Annotated[list[str] | None, typer.Option("--iface", help="Network interface; may be repeated.")] = None,
+    device: Annotated[
+        list[str] | None, typer.Option("--device", help="RDMA device, or device:port; may be repeated.")
+    ] = None,
+    interval: Annotated[str, typer.Option("--interval", help="Time between reads, 0.5ms or more.")] = "1ms",
+    duration: Annotated[str | None, typer.Option("--for", help="Time to record; else until Ctrl-C.")] = None,
+    sys_root: Annotated[Path, typer.Option("--sys-root", help="Root of the kernel's tree.")] = Path("/sys"),
+    host: Annotated[str | None, typer.Option("--host", help="Name of this host in the lake; else its own.")] = None,
+    output: FormatOption = Format.TABLE,
+    as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
+) -> None:
+    """Record the counters of this host's network ports into a lake.
+
+    With no --iface and no --device: every interface that is up, and every RDMA device. Ctrl-C and SIGTERM end it
+    cleanly, with exit code 0; it ends with 1 if one of the sources could not be read, or not to the end.
+
+    Example:
+
+        offbeat record --lake lake --iface eth0 --interval 1ms --for 20s
+    """
+    from profiler.collectors import find_sources
+    from profiler.record import Timing, stop_on_signals
+    from profiler.record import record as record_sources
+    from profiler.store import Lake
+    from profiler.units import parse_duration_s
+
+    timing = Timing(
+        interval_s=parse_duration_s(interval), duration_s=None if duration is None else parse_duration_s(duration)
+    )
+    sources = find_sources(sys_root, ifaces=iface or (), devices=device or ())
+    opened_lake = Lake.open(lake, create=True)
+    with stop_on_signals() as stop, _progress(timing.duration_s) as show:
+        summary = record_sources(
+            opened_lake, sources, host=host or socket.gethostname(), timing=timing, stop=stop, show=show
+        )
+    chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
+    if chosen is Format.JSON:
+        print_json(summary.to_dict())
+    else:
+        print_rows([summary.to_row()], output=chosen)
+    for warning in summary.warnings:
+        note(f"offbeat: {warning}")
+    if summary.failed:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _progress(duration_s: float | None) -> Iterator[Callable[[Sampler], None]]:
+    """Yield what draws the recorder's progress on stderr, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _sampler: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("recording"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    # Drawn only when told: a drawing thread of its own would make the sampler miss ticks.
+    with Progress(*columns, console=Console(stderr=True), auto_refresh=False, transient=True) as bar:
+        task = bar.add_task("", total=duration_s)
+
+        def show(sampler: Sampler) -> None:
+            bar.update(task, completed=sampler.elapsed_s, description=sampler.describe(), refresh=True)
+
+        yield show

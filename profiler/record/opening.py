@@ -1,0 +1,46 @@
+"""Sources to open counters, with what is wrong with the rest."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from profiler.collectors import COLLECTORS
+from profiler.collectors.base import open_counters
+from profiler.errors import NotHere
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from profiler.collectors.base import OpenCounter, Source
+    from profiler.errors import OffbeatError
+
+__all__ = ["OpenSources", "opened"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSources:
+    """Counters that can be read, and why others cannot."""
+
+    counters: tuple[OpenCounter, ...]
+    broken: tuple[OffbeatError, ...]
+
+
+@contextmanager
+def opened(sources: Sequence[Source], *, host: str) -> Iterator[OpenSources]:
+    """Keep the counters of some sources open within the block."""
+    counters: list[OpenCounter] = []
+    broken: list[OffbeatError] = []
+    with ExitStack() as files:
+        for source in sources:
+            try:
+                found, faults = open_counters(source, COLLECTORS[source.collector], host=host)
+            except NotHere as error:
+                broken.append(error)
+                continue
+            for counter in found:
+                files.callback(counter.close)
+            counters += found
+            broken += faults
+        yield OpenSources(counters=tuple(counters), broken=tuple(broken))

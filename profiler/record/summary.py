@@ -1,0 +1,66 @@
+"""What a recording brought."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from profiler.results import json_ready
+from profiler.units import format_duration
+
+__all__ = ["RecordSummary"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordSummary:
+    """What a recording brought.
+
+    Parameters
+    ----------
+    duration_s
+        Time from the start to the end, in seconds.
+    n_ticks, n_missed
+        Ticks read and missed.
+    cpu_frac
+        CPU time of this process over elapsed time; 1 is one core.
+    files
+        Sealed files, relative to the lake.
+    failed
+        Sources of which nothing could be read, or not to the end.
+    warnings
+        What was wrong, counter by counter.
+    """
+
+    recording_id: str
+    host: str
+    sources: tuple[str, ...]
+    interval_s: float
+    duration_s: float
+    n_samples: int
+    n_ticks: int
+    n_missed: int
+    cpu_frac: float
+    files: tuple[str, ...]
+    failed: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def missed_frac(self) -> float:
+        """Share of the ticks that were missed."""
+        return self.n_missed / max(1, self.n_ticks + self.n_missed)
+
+    def to_row(self) -> dict[str, str]:
+        """Return the figures for people, in one row."""
+        return {
+            "sources": ", ".join(self.sources),
+            "time": format_duration(self.duration_s),
+            "samples": str(self.n_samples),
+            "missed ticks": f"{self.missed_frac:.2%}",
+            "own CPU": f"{self.cpu_frac:.1%}",
+            "files": str(len(self.files)),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values in SI units."""
+        values = json_ready(asdict(self))
+        return {"kind": "recording", "version": 1, **values, "missed_frac": self.missed_frac}
