@@ -1,0 +1,132 @@
+"""`JobCard`: what was measured of one job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pipeline.report.charts.fold import draw_fold
+from pipeline.report.link_card import Figure
+from pipeline.report.series import fold
+from profiler.units import NS_PER_S, format_duration, format_rate
+
+if TYPE_CHECKING:
+    from profiler.phases import Outlier, TrafficProfile
+
+__all__ = ["JobCard", "SeriesRow", "make_job_card", "make_series_row"]
+
+_MAX_OUTLIERS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCard:
+    """One job: facts as (name, value) pairs, its folded profile, and what to be careful about."""
+
+    job: str
+    summary: str
+    facts: tuple[tuple[str, str], ...]
+    figure: Figure | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesRow:
+    """One measured series in the table of all of them."""
+
+    label: str
+    status: str
+    period: str
+    interval: str
+    confidence: str
+    cycles: str
+    mean: str
+
+
+def make_job_card(job: str, profile: TrafficProfile, *, colour: str) -> JobCard:
+    """Return what the page shows about a job; a job without a period has no chart, but the reason."""
+    if profile.period_s is None or not profile.phases:
+        reason = profile.reason or "no period was found"
+        return JobCard(job=job, summary=f"{profile.status}: {reason}", facts=(), figure=None, notes=profile.warnings)
+    summary = _summary(profile)
+    chart = draw_fold(fold(profile), profile=profile, colour=colour, description=f"{job}: {summary}")
+    return JobCard(
+        job=job,
+        summary=summary,
+        facts=tuple(_facts(profile)),
+        figure=Figure(caption="", spec=chart.to_dict()),
+        notes=(*_notes(profile), *profile.warnings),
+    )
+
+
+def make_series_row(label: str, profile: TrafficProfile) -> SeriesRow:
+    """Return a series' row of the table."""
+    return SeriesRow(
+        label=label,
+        status=profile.status,
+        period=format_duration(profile.period_s),
+        interval=_interval(profile),
+        confidence=_percent(profile.confidence),
+        cycles=_number(profile.n_cycles),
+        mean=format_rate(profile.mean_bps),
+    )
+
+
+def _summary(profile: TrafficProfile) -> str:
+    n_ups = sum(phase.kind == "up" for phase in profile.phases)
+    bursts = "one burst" if n_ups == 1 else f"{n_ups} bursts"
+    duty = "" if profile.duty_frac is None else f", {_percent(profile.duty_frac)} of it"
+    return (
+        f"An iteration every {format_duration(profile.period_s)}, with {bursts} of traffic "
+        f"({format_duration(profile.up_s)} in all{duty})."
+    )
+
+
+def _facts(profile: TrafficProfile) -> list[tuple[str, str]]:
+    return [
+        ("Period", format_duration(profile.period_s)),
+        ("Interval", _interval(profile)),
+        ("Confidence", _percent(profile.confidence)),
+        ("Iterations seen", _number(profile.n_cycles)),
+        ("Jitter", _percent(profile.jitter_frac, digits=1)),
+        ("Up per iteration", format_duration(profile.up_s)),
+        ("Mean rate", format_rate(profile.mean_bps)),
+        ("Peak rate", format_rate(profile.peak_bps)),
+        ("Measured at", profile.label or "-"),
+    ]
+
+
+def _notes(profile: TrafficProfile) -> list[str]:
+    notes = []
+    if profile.outliers:
+        shown = ", ".join(_outlier(outlier) for outlier in profile.outliers[:_MAX_OUTLIERS])
+        more = len(profile.outliers) - _MAX_OUTLIERS
+        notes.append(f"Unlike the other iterations: {shown}{f' and {more} more' if more > 0 else ''}.")
+    if profile.other_periods_s:
+        others = ", ".join(format_duration(period_s) for period_s in profile.other_periods_s)
+        notes.append(f"Another beat in the same traffic: {others}.")
+    if profile.alias_periods_s:
+        aliases = ", ".join(format_duration(period_s) for period_s in profile.alias_periods_s)
+        notes.append(f"Sampled too slowly to tell this period from {aliases}.")
+    return notes
+
+
+def _outlier(outlier: Outlier) -> str:
+    at = datetime.fromtimestamp(outlier.t_ns // NS_PER_S, tz=UTC)
+    return f"{format_duration(outlier.duration_s)} at {at:%H:%M:%S} UTC"
+
+
+def _interval(profile: TrafficProfile) -> str:
+    if profile.period_low_s is None or profile.period_high_s is None:
+        return "-"
+    if profile.period_low_s == profile.period_high_s:
+        return "exact"
+    return f"{format_duration(profile.period_low_s)} to {format_duration(profile.period_high_s)}"
+
+
+def _percent(share: float | None, *, digits: int = 0) -> str:
+    return "-" if share is None else f"{100 * share:.{digits}f} %"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"
