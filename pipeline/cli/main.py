@@ -11,13 +11,17 @@ from typing import Any, Final
 
 import typer
 
+from pipeline.cli.query import query
 from pipeline.cli.record import record
+from pipeline.cli.sql import sql
 from profiler.errors import OffbeatError, UsageError
 
 __all__ = ["COMMANDS", "app", "main", "run"]
 
 COMMANDS: Final[dict[str, Callable[..., Any]]] = {
     "record": record,
+    "query": query,
+    "sql": sql,
 }
 """Every command; its module parses, calls one function and prints. Heavy libraries are imported inside it."""
 

@@ -77,6 +77,11 @@ class Query:
     order: tuple[str, ...]
     text: str
 
+    def to_row(self) -> dict[str, str]:
+        """Return name, parameters with their defaults, and purpose."""
+        params = ", ".join(f"{p.name}={'null' if p.default is None else p.default}" for p in self.params)
+        return {"query": self.name, "params": params, "purpose": self.purpose}
+
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return a value for every parameter: the given one, else its default.
 

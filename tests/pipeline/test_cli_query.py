@@ -1,0 +1,79 @@
+"""``offbeat query``: named questions on the command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipeline.cli.main import main
+from pipeline.sql import list_queries
+from tests.pipeline.lakes import add_advice, two_job_lake
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("lakes") / "lake"
+    add_advice(root, two_job_lake(root))
+    return root
+
+
+def test_the_list_names_every_query_with_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "--list", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["query"] for row in rows] == [query.name for query in list_queries()]
+    assert {"query": "links_by_load", "params": "n_links=50"}.items() <= rows[4].items()
+
+
+def test_json_has_kind_version_and_columns(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "jobs_by_link", "--lake", str(lake), "--param", "link_id=trunk", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["kind"], document["version"], document["name"]) == ("query", 1, "jobs_by_link")
+    assert [row["job_id"] for row in document["rows"]] == ["A", "B", "A", "B"]
+    assert list(document["rows"][0]) == document["columns"]
+
+
+def test_csv_is_the_same_rows(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "shifts_by_job", "--lake", str(lake), "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["job_id"], row["shift_s"], row["hold_s"]) for row in rows] == [("A", "0.0", ""), ("B", "0.125", "")]
+
+
+def test_no_rows_still_have_columns(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "shifts_by_job", "--lake", str(lake), "--param", "job_id=nobody", "--csv"]) == 0
+    assert capsys.readouterr().out.split() == ["job_id,period_s,shift_s,pace_period_s,stretch_frac,hold_s"]
+
+
+def test_a_table_is_the_default(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "shifts_by_job", "--lake", str(lake)]) == 0
+    assert "0.125" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["jobs_on_link"], "did you mean jobs_by_link"),
+        (["jobs_by_link", "--param", "link=trunk"], "it has: link_id, min_jobs"),
+        (["jobs_by_link", "--param", "min_jobs=two"], "expected type integer"),
+        (["jobs_by_link", "--param", "min_jobs"], "expected name=value"),
+        ([], "--list"),
+    ],
+)
+def test_wrong_usage_exits_2_and_says_what_is_right(
+    lake: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
+) -> None:
+    assert main(["query", *arguments, "--lake", str(lake)]) == 2
+    printed = capsys.readouterr()
+    assert complaint in printed.err
+    assert printed.out == ""
+
+
+def test_a_missing_lake_exits_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "jobs_by_link", "--lake", str(tmp_path / "nowhere")]) == 1
+    assert "no such lake" in capsys.readouterr().err
