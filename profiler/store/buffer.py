@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from profiler.schema import arrow_schema
 from profiler.store.columns import COLUMN_TYPES
+from profiler.store.segments import ROW_GROUP_ROWS
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUFFER_ROWS", "SampleBuffer", "SampleRows"]
 
-BUFFER_ROWS: Final = 8 * 122_880
+BUFFER_ROWS: Final = 8 * ROW_GROUP_ROWS
 """Rows sealed at a time, eight row groups: 29 MB in memory, 4 to 6 MB on disk."""
 
 _DAY_NS: Final = 86_400 * NS_PER_S
@@ -35,26 +36,69 @@ class SampleRows:
     def __len__(self) -> int:
         return len(self.columns["t_ns"])
 
-    def by_day(self) -> Iterator[tuple[str, pa.Table]]:
-        """Yield each UTC date that the samples touch, with its rows sorted by series and time."""
-        day = self.columns["t_ns"] // _DAY_NS
+    def by_day(self) -> Iterator[DayRows]:
+        """Yield the rows of each UTC date that they touch, sorted by series and time."""
+        order, t_ns = self._order(), self.columns["t_ns"]
+        if not len(order):
+            return
+        first, last = int(t_ns.min()) // _DAY_NS, int(t_ns.max()) // _DAY_NS
+        if first == last:
+            yield DayRows(rows=self, day=first, order=order)
+            return
+        day = t_ns[order] // _DAY_NS
         for number in np.unique(day):
-            rows = np.flatnonzero(day == number)
-            yield str(np.datetime64(int(number), "D")), self._sorted(rows)
+            yield DayRows(rows=self, day=int(number), order=order[day == number])
 
-    def _sorted(self, rows: NDArray[np.intp]) -> pa.Table:
-        code, t_ns = self.columns["code"][rows], self.columns["t_ns"][rows]
-        order = rows[_order(self._ranks()[code], t_ns)]
-        sorted_columns = {name: column[order] for name, column in self.columns.items()}
-        sorted_columns["series_id"] = self.series_ids[sorted_columns.pop("code")]
+    def take(self, places: NDArray[np.intp]) -> pa.Table:
+        """Return some of the rows as a table."""
+        columns = {name: column[places] for name, column in self.columns.items()}
+        columns["series_id"] = self.series_ids[columns.pop("code")]
         schema = arrow_schema("samples")
-        return pa.table({name: sorted_columns[name] for name in schema.names}, schema=schema)
+        return pa.table([columns[name] for name in schema.names], schema=schema)
+
+    def _order(self) -> NDArray[np.intp]:
+        """Return the order by series and time, ties in order of arrival.
+
+        Samples of a series mostly arrive in order of time, and series are few: a stable sort of 16-bit ranks is a radix
+        sort, several times faster than a sort by both keys.
+        """
+        rank, t_ns = self._ranks()[self.columns["code"]], self.columns["t_ns"]
+        order = np.argsort(rank, kind="stable")
+        rank_sorted, t_sorted = rank[order], t_ns[order]
+        if np.all((t_sorted[1:] >= t_sorted[:-1]) | (rank_sorted[1:] != rank_sorted[:-1])):
+            return order
+        return np.lexsort((t_ns, rank))
 
     def _ranks(self) -> NDArray[np.unsignedinteger[Any]]:
         width: type[np.unsignedinteger[Any]] = np.uint16 if len(self.series_ids) <= 1 << 16 else np.uint32
         ranks = np.empty(len(self.series_ids), width)
         ranks[np.argsort(self.series_ids)] = np.arange(len(ranks))
         return ranks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DayRows:
+    """Rows of one UTC date, sorted; copied a row group at a time."""
+
+    rows: SampleRows
+    day: int
+    order: NDArray[np.intp]
+
+    @property
+    def date(self) -> str:
+        """The date, such as 2024-04-16."""
+        return str(np.datetime64(self.day, "D"))
+
+    @property
+    def t_range_ns(self) -> tuple[int, int]:
+        """First and last time, UTC epoch ns."""
+        t_ns = self.rows.columns["t_ns"][self.order]
+        return int(t_ns.min()), int(t_ns.max())
+
+    def pieces(self) -> Iterator[pa.Table]:
+        """Yield the rows, one table a row group."""
+        for start in range(0, len(self.order), ROW_GROUP_ROWS):
+            yield self.rows.take(self.order[start : start + ROW_GROUP_ROWS])
 
 
 class SampleBuffer:
@@ -74,6 +118,11 @@ class SampleBuffer:
         """Rows that still fit."""
         return BUFFER_ROWS - self._n_rows
 
+    def clear(self) -> None:
+        """Forget all rows, so that the memory can be used again; no `SampleRows` may be in use."""
+        self._n_rows = 0
+        self._codes.clear()
+
     def append(self, series_id: int, n_rows: int, columns: Mapping[str, object]) -> None:
         """Add rows of a series; each column is an array of shape (n_rows,) or one value for all of them."""
         rows = slice(self._n_rows, self._n_rows + n_rows)
@@ -88,16 +137,3 @@ class SampleBuffer:
             series_ids=np.fromiter(self._codes, np.uint64, len(self._codes)),
             columns={name: column[start : self._n_rows] for name, column in self._columns.items()},
         )
-
-
-def _order(rank: NDArray[np.unsignedinteger[Any]], t_ns: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Return the order by (rank, t_ns), ties in order of arrival.
-
-    Samples of a series mostly arrive in order of time, and series are few: a stable sort of 16-bit ranks is a radix
-    sort, several times faster than a sort by both keys.
-    """
-    order = np.argsort(rank, kind="stable")
-    rank_sorted, t_sorted = rank[order], t_ns[order]
-    if np.all((t_sorted[1:] >= t_sorted[:-1]) | (rank_sorted[1:] != rank_sorted[:-1])):
-        return order
-    return np.lexsort((t_ns, rank))

@@ -24,6 +24,14 @@ COLUMN_TYPES: Final[dict[str, type[np.integer[Any]]]] = {
 }
 """Columns of table ``samples`` other than its series."""
 
+_REMEDIES: Final = {
+    "t_ns": "give UTC nanoseconds",
+    "window_ns": "a window is at most 2.147 s: store the sums of longer ones as a cumulative counter",
+    "value": "reduce the counter modulo 2**63 first",
+    "flags": "give bits of profiler.schema.Flag",
+    "epoch": "count resets from 0",
+}
+
 
 def checked_columns(place: str, columns: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
     """Return columns as integer arrays of one length, or of shape () where one value serves all rows.
@@ -33,9 +41,7 @@ def checked_columns(place: str, columns: Mapping[str, ArrayLike]) -> dict[str, N
     BadInput
         If a column is not of whole numbers, has another length than ``t_ns``, or does not fit its type.
     """
-    arrays = {
-        name: _integers(f"{place}: column {name}", values, COLUMN_TYPES[name]) for name, values in columns.items()
-    }
+    arrays = {name: _integers(place, name, values) for name, values in columns.items()}
     shape = arrays["t_ns"].shape
     for name, array in arrays.items():
         may_be_one = name not in ("t_ns", "value")
@@ -46,21 +52,19 @@ def checked_columns(place: str, columns: Mapping[str, ArrayLike]) -> dict[str, N
     return arrays
 
 
-def _integers(place: str, values: ArrayLike, dtype: type[np.integer[Any]]) -> NDArray[Any]:
-    array = np.asarray(values)
+def _integers(place: str, name: str, values: ArrayLike) -> NDArray[Any]:
+    array, dtype = np.asarray(values), COLUMN_TYPES[name]
+    if array.dtype == dtype:
+        return array
     if array.size == 0 and array.dtype.kind == "f":  # an empty list
         return array.astype(dtype)
     if array.dtype.kind not in "iu":
-        raise BadInput(f"{place}: expected whole numbers, found {array.dtype}; round or scale them first")
+        raise BadInput(
+            f"{place}: column {name}: expected whole numbers, found {array.dtype}; round or scale them first"
+        )
     if array.size and not np.can_cast(array.dtype, dtype):
+        low, high = (int(array.min()), int(array.max())) if array.ndim else (int(array), int(array))
         limits = np.iinfo(dtype)
-        low, high = int(array.min()), int(array.max())
         if low < limits.min or high > limits.max:
-            raise BadInput(f"{place}: values {low} to {high} do not fit {limits.dtype}; {_remedy(place)}")
+            raise BadInput(f"{place}: column {name}: {low} to {high} does not fit {limits.dtype}; {_REMEDIES[name]}")
     return array
-
-
-def _remedy(place: str) -> str:
-    if place.endswith("window_ns"):
-        return "a window is at most 2.147 s: store sums of longer windows as a cumulative counter"
-    return "reduce the counter modulo 2**63 first"

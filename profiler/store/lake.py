@@ -126,7 +126,7 @@ class Lake:
         with Manifest(self.root, mode="rw") as manifest:
             manifest.announce(paths.values())
             manifest.swap(
-                [write_segment(self.root, paths[table], rows, table=table) for table, rows in contents.items()]
+                [write_segment(self.root, paths[table], [rows], table=table) for table, rows in contents.items()]
             )
 
     def counter(self, series_id: int) -> Counter:

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from profiler.schema import arrow_schema
-from profiler.store.segments import Segment, write_segment
+from profiler.store.segments import write_segment
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from profiler.store.buffer import SampleRows
@@ -88,9 +87,12 @@ class Sealer:
         self._thread.shutdown()
 
     def _seal(self, batch: Batch) -> None:
-        planned = list(self._plan(batch))
-        self._manifest.announce(path for path, _, _ in planned)
-        segments = [_write(self._root, path, table, rows) for path, table, rows in planned]
+        files = list(self._plan(batch))
+        self._manifest.announce(file.path for file in files)
+        segments = [
+            write_segment(self._root, file.path, file.pieces, table=file.table, t_range_ns=file.t_range_ns)
+            for file in files
+        ]
         self._manifest.seal(
             segments,
             recording_id=self._recording_id,
@@ -102,26 +104,27 @@ class Sealer:
         if batch.part != "new":
             self._manifest.sweep(before_ns=time.time_ns() - SWEEP_AFTER_S * NS_PER_S)
 
-    def _plan(self, batch: Batch) -> Iterator[tuple[str, str, pa.Table]]:
-        """Yield path, table and rows of each file that a batch becomes."""
+    def _plan(self, batch: Batch) -> Iterator[_File]:
         if batch.series:
             rows = pa.Table.from_pylist([series.to_row() for series in batch.series], arrow_schema("series"))
-            yield f"series/{self._next_hash()}.parquet", "series", rows
+            yield _File(path=f"series/{self._next_hash()}.parquet", table="series", pieces=[rows])
         if batch.flows:
-            yield f"flows/{self._next_hash()}.parquet", "flows", pa.concat_tables(batch.flows)
+            yield _File(path=f"flows/{self._next_hash()}.parquet", table="flows", pieces=batch.flows)
         host = re.sub(r"[^A-Za-z0-9._-]", "_", batch.host)[:64]
-        for day, rows in batch.rows.by_day():
-            t0_ns = pc.min(rows["t_ns"]).as_py()
-            yield f"samples/date={day}/{host}-{t0_ns}-{self._next_hash()}.parquet", "samples", rows
+        for day in batch.rows.by_day():
+            path = f"samples/date={day.date}/{host}-{day.t_range_ns[0]}-{self._next_hash()}.parquet"
+            yield _File(path=path, table="samples", pieces=day.pieces(), t_range_ns=day.t_range_ns)
 
     def _next_hash(self) -> str:
         self._n_files += 1
         return hashlib.sha256(f"{self._recording_id}/{self._attempt}/{self._n_files}".encode()).hexdigest()[:16]
 
 
-def _write(root: Path, path: str, table: str, rows: pa.Table) -> Segment:
-    t_range_ns = None
-    if table == "samples":
-        ends = pc.min_max(rows["t_ns"])
-        t_range_ns = (ends["min"].as_py(), ends["max"].as_py())
-    return write_segment(root, path, rows, table=table, t_range_ns=t_range_ns)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """A file of a batch before it is written."""
+
+    path: str
+    table: str
+    pieces: Iterable[pa.Table]
+    t_range_ns: tuple[int, int] | None = None

@@ -72,6 +72,7 @@ class LakeWriter:
             resources.callback(self._sealer.close)
             self._resources = resources.pop_all()
         self._buffer = SampleBuffer()
+        self._other_buffer: SampleBuffer | None = None
         self._n_sealed = 0
         self._sealed_s = time.monotonic()
         self._series: dict[int, Series] = {}
@@ -196,7 +197,13 @@ class LakeWriter:
         self._new_series, self._flows = [], []
         self._n_sealed, self._sealed_s = len(self._buffer), time.monotonic()
         if part == "last":
-            self._buffer, self._n_sealed = SampleBuffer(), 0
+            self._turn_over()
+
+    def _turn_over(self) -> None:
+        """Go on with the buffer that is not in flight: to touch new memory costs as much as to sort."""
+        self._buffer, self._other_buffer = self._other_buffer or SampleBuffer(), self._buffer
+        self._buffer.clear()
+        self._n_sealed = 0
 
     def _seal_rest(self) -> LakeError | None:
         try:
