@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -106,10 +107,17 @@ def explained(path: Path) -> Iterator[None]:
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode={mode}"
+    if mode == "ro" and _is_frozen(path):
+        uri += "&immutable=1"
     # A writer seals in a thread of its own, and never uses the connection from two at once.
     database = sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
     database.execute("pragma synchronous = full")  # WAL's default may lose the last commits in a power cut
     return database
+
+
+def _is_frozen(path: Path) -> bool:
+    """Return whether nobody writes, and we cannot: then SQLite must not try to make the files that WAL needs."""
+    return not os.access(path.parent, os.W_OK) and not path.with_name(path.name + "-wal").exists()
 
 
 def _is_empty(database: sqlite3.Connection) -> bool:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal
 import pyarrow as pa
 
 from profiler.schema import arrow_schema
-from profiler.store.segments import write_segment
+from profiler.store.rows import last_of_each_key
+from profiler.store.segments import read_segments, write_segment
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ __all__ = ["SWEEP_AFTER_S", "Batch", "Sealer"]
 
 SWEEP_AFTER_S: Final = 3600
 """Age at which a file that no longer counts is deleted: longer than any reader holds a list of files."""
+
+_SERIES_FILES: Final = 64
+"""Files of table ``series`` at which they are merged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +105,8 @@ class Sealer:
         )
         sealed = [segment.path for segment in segments if segment.table == "samples"]
         self._small_paths = {"new": self._small_paths + sealed, "all": sealed, "last": []}[batch.part]
+        if batch.part == "last" and batch.series:
+            self._merge_series()
         if batch.part != "new":
             self._manifest.sweep(before_ns=time.time_ns() - SWEEP_AFTER_S * NS_PER_S)
 
@@ -114,6 +120,19 @@ class Sealer:
         for day in batch.rows.by_day():
             path = f"samples/date={day.date}/{host}-{day.t_range_ns[0]}-{self._next_hash()}.parquet"
             yield _File(path=path, table="samples", pieces=day.pieces(), t_range_ns=day.t_range_ns)
+
+    def _merge_series(self) -> None:
+        """Keep the files of series few: each recording brings one."""
+        paths = self._manifest.files("series")
+        if len(paths) <= _SERIES_FILES:
+            return
+        rows = last_of_each_key("series", read_segments(paths, arrow_schema("series")))
+        merged = f"series/{self._next_hash()}.parquet"
+        self._manifest.announce([merged])
+        self._manifest.merge(
+            [str(path.relative_to(self._root)) for path in paths],
+            write_segment(self._root, merged, [rows], table="series"),
+        )
 
     def _next_hash(self) -> str:
         self._n_files += 1

@@ -25,9 +25,9 @@ ROW_GROUP_ROWS: Final = 122_880
 
 _REMEDIES: Final = {
     errno.ENOSPC: "free some space and run again; what was sealed before is kept",
-    errno.EDQUOT: "your quota is used up: free some space and run again; what was sealed before is kept",
-    errno.EROFS: "the file system is read-only: choose a lake elsewhere",
-    errno.EACCES: "you may not write there: change its permissions or choose a lake elsewhere",
+    errno.EDQUOT: "free some space and run again; what was sealed before is kept",
+    errno.EROFS: "choose a lake elsewhere",
+    errno.EACCES: "change its permissions or choose a lake elsewhere",
 }
 
 
