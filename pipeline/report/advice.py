@@ -10,8 +10,8 @@ from pipeline.report.verdicts import is_helped
 from profiler.units import format_duration
 
 if TYPE_CHECKING:
+    from pipeline.analysis import Analysis, LinkAnalysis
     from pipeline.compat.result import JobShift
-    from pipeline.flow import Analysis, LinkAnalysis
 
 __all__ = ["Advice", "advise"]
 

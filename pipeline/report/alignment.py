@@ -12,8 +12,8 @@ from pipeline.report.verdicts import is_helped
 from profiler.units import NS_PER_S, format_duration
 
 if TYPE_CHECKING:
+    from pipeline.analysis import LinkAnalysis
     from pipeline.compat.result import JobShift
-    from pipeline.flow import LinkAnalysis
     from pipeline.shifts import ShiftPlan
     from profiler.phases import TrafficProfile
 

@@ -10,7 +10,7 @@ from pipeline.report.verdicts import is_helped
 from profiler.units import format_duration
 
 if TYPE_CHECKING:
-    from pipeline.flow import Analysis, LinkAnalysis
+    from pipeline.analysis import Analysis, LinkAnalysis
     from pipeline.report.advice import Advice
 
 __all__ = ["Expectation", "caveats", "expect", "headline", "lead"]

@@ -14,7 +14,7 @@ from pipeline.report.verdicts import VERDICT_WORDS, ScoreLine, VerdictWords, exp
 from profiler.units import format_duration, format_rate
 
 if TYPE_CHECKING:
-    from pipeline.flow import LinkAnalysis
+    from pipeline.analysis import LinkAnalysis
     from pipeline.shifts import ShiftPlan
 
 __all__ = ["Figure", "LinkCard", "View", "make_link_card"]

@@ -29,12 +29,12 @@ from profiler.units import format_duration, format_rate
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pipeline.flow import Analysis, LinkAnalysis
+    from pipeline.analysis import Analysis, LinkAnalysis
 
 __all__ = ["Origin", "render"]
 
-MAX_LINKS_DRAWN: Final = 20
-MAX_JOBS_DRAWN: Final = 40
+MAX_LINKS_DRAWN: Final = 12
+MAX_JOBS_DRAWN: Final = 24
 MAX_SERIES_LISTED: Final = 500
 """What goes beyond is counted, and listed without charts where it can be."""
 

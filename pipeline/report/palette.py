@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from pipeline.flow import Analysis
+    from pipeline.analysis import Analysis
 
 __all__ = ["ALERT", "GRID", "INK", "MUTED", "N_JOB_COLOURS", "SURFACE", "TRACK", "job_colours"]
 

@@ -18,11 +18,11 @@ __all__ = ["Arc", "Circle", "Fold", "Stack", "fold", "shared_span_s", "stack", "
 
 MAX_BURSTS = 30
 """A fast job beside a slow one is drawn for this many iterations at most; more is a comb that nobody can read."""
-MAX_TURNS = 12
+MAX_TURNS = 6
 _EDGE_DIGITS = 9
 """Edges that agree to this many digits of the picture's width are one; else rounding makes slivers of them."""
-PERIOD_SLACK = 0.03
-"""Relative difference below which periods share a circle; the caption tells that they differ."""
+MAX_SLIP_TURNS = 0.05
+"""Periods share a circle if, in one turn of it, none slips by more than this part of itself against a whole number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -101,7 +101,7 @@ def stack(demands: Sequence[Demand], *, span_s: float) -> Stack:
 def unified_circle(demands: Sequence[Demand], *, capacity_bps: float) -> Circle:
     """Lay the Up phases of periodic jobs around one circle (CASSINI's unified circle).
 
-    The perimeter is the least common multiple of the periods, taken as equal to whole ratios within `PERIOD_SLACK`.
+    The perimeter is the least common multiple of the periods, if they slip by `MAX_SLIP_TURNS` at most.
 
     References
     ----------
@@ -136,7 +136,7 @@ def _perimeter_s(periods_s: Sequence[float]) -> float | None:
     for turns in range(1, MAX_TURNS + 1):
         perimeter_s = turns * max(periods_s)
         ratios = np.array([perimeter_s / period_s for period_s in periods_s])
-        if np.all(np.abs(ratios / np.round(ratios) - 1) <= PERIOD_SLACK):
+        if np.all(np.abs(ratios - np.round(ratios)) <= MAX_SLIP_TURNS):
             return perimeter_s
     return None
 

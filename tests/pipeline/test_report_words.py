@@ -1,0 +1,173 @@
+"""What the report says, against what the analysis found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pipeline.analysis import Analysis, Skipped
+from pipeline.compat.result import VERDICTS, JobShift
+from pipeline.report.advice import advise
+from pipeline.report.headline import caveats, expect, headline, lead
+from pipeline.report.verdicts import VERDICT_WORDS, explain_verdict, score_lines, severity
+from pipeline.shifts import ShiftPlan
+from tests.pipeline.analyses import (
+    SHIFT_S,
+    SLOT_S,
+    analysis,
+    colliding_pair,
+    judged,
+    link,
+    paced_link,
+    vgg,
+)
+
+
+def test_headline_names_the_jobs_the_link_and_the_remedy() -> None:
+    assert headline(colliding_pair()) == "A and B collide on t1; shifting and pacing them should keep them apart"
+
+
+def test_headline_promises_less_when_the_paced_score_is_not_one() -> None:
+    trunk = paced_link()
+    partly = replace(trunk, compatibility=replace(trunk.compatibility, score_paced=0.95))
+
+    assert headline(analysis(partly)).endswith("should ease it")
+
+
+def test_headline_counts_jobs_and_links_that_are_too_many_to_name() -> None:
+    busy = analysis(paced_link(), replace(paced_link(a="C", b="D"), link="t2"))
+
+    assert headline(busy).startswith("4 jobs collide on 2 links")
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        (analysis(), "No training job with a beat was found"),
+        (Analysis(profiles={}, jobs={"A": vgg("a")}, links=(), plan=ShiftPlan(shifts=(), gap=0.0)), "no link to judge"),
+        (
+            analysis(link("h1", demands={"A": vgg("a")}, compatibility=judged("uncontended", "A"))),
+            "No link is contended: leave the jobs as they are",
+        ),
+        (
+            analysis(link("t1", demands={"A": vgg("a")}, compatibility=judged("overloaded", "A"))),
+            "t1 is contended, and no shift would help",
+        ),
+    ],
+)
+def test_headline_says_so_when_there_is_nothing_to_shift(found: Analysis, says: str) -> None:
+    assert says in headline(found)
+
+
+def test_lead_says_what_to_do_and_what_it_should_bring() -> None:
+    pair = colliding_pair()
+
+    assert lead(pair, advice=advise(pair)) == [
+        "Start B's all-reduce 133 ms after A's, every 266 ms.",
+        "Expected on t1: 90 % of iterations take at most 279 ms instead of 353 ms (1.27 times shorter).",
+    ]
+
+
+def test_expectation_is_silent_when_nothing_was_simulated() -> None:
+    assert expect({}) is None
+    assert expect({"p90_now_s": 0.3}) is None
+
+
+def test_expectation_prefers_the_tail_and_falls_back_to_the_median() -> None:
+    both = expect({"p50_now_s": 0.3, "p50_paced_s": 0.2, "p90_now_s": 0.4, "p90_paced_s": 0.3})
+    median = expect({"p50_now_s": 0.3, "p50_paced_s": 0.2})
+
+    assert both is not None
+    assert both.statistic == "p90"
+    assert median is not None
+    assert median.speedup == pytest.approx(1.5)
+
+
+def test_caveats_tell_that_gains_are_simulated_unheld_shifts_decay_and_things_were_skipped() -> None:
+    hidden = analysis(paced_link(score_now=None), skipped=(Skipped(what="h9", why="noise"),))
+
+    told = " ".join(caveats(hidden))
+
+    for part in ("simulation", "without the pacer", "could not be observed", "1 item could not be analysed"):
+        assert part in told
+
+
+def test_advice_gives_each_job_its_numbers_and_the_lines_that_apply_them() -> None:
+    first, second = advise(colliding_pair())
+
+    assert (first.job, first.leads, second.job, second.leads) == ("A", True, "B", False)
+    assert second.sentence == "Start its all-reduce 133 ms after A's, every 266 ms."
+    assert second.slot_s == SLOT_S
+    assert second.lasts == "while it is paced"
+    assert f"Pacer(period_s={SLOT_S}, shift_s={SHIFT_S})" in second.snippet
+
+
+def test_the_snippet_runs_as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("time.sleep", waited.append)
+    names: dict[str, object] = {}
+
+    exec("from profiler.pacer import Pacer\n" + advise(colliding_pair())[1].snippet, names)  # noqa: S102 - our own words
+
+    pacer = names["pacer"]
+    assert pacer.n_iterations == 1  # type: ignore[attr-defined]
+
+
+def test_jobs_that_only_meet_links_with_room_get_no_advice() -> None:
+    alone = analysis(link("h1", demands={"A": vgg("a")}, compatibility=judged("uncontended", "A")))
+
+    assert advise(alone) == []
+
+
+def test_jobs_of_different_slots_are_told_their_time_after_the_anchor() -> None:
+    trunk = paced_link()
+    a, b = trunk.compatibility.shifts
+    unlike = replace(
+        trunk, compatibility=replace(trunk.compatibility, shifts=(a, replace(b, pace_period_s=2 * SLOT_S)))
+    )
+
+    assert advise(analysis(unlike))[1].sentence == (
+        "Start its all-reduce 133 ms after the common anchor, every 532 ms."
+    )
+
+
+def test_a_shift_without_pacing_says_how_long_it_lasts() -> None:
+    trunk = paced_link()
+    shifts = (JobShift(job="A", shift_s=0.0), JobShift(job="B", shift_s=SHIFT_S))
+    free = replace(trunk.compatibility, verdict="compatible", shifts=shifts, hold_s=12.0)
+
+    held_for_12_s = advise(analysis(replace(trunk, compatibility=free)))[1]
+    held_for_good = advise(analysis(replace(trunk, compatibility=replace(free, hold_s=float("inf")))))[1]
+
+    assert (held_for_12_s.lasts, held_for_12_s.snippet) == ("12 s", "")
+    assert held_for_good.lasts == "for good"
+
+
+def test_jobs_that_meet_through_a_third_share_one_leader() -> None:
+    chain = analysis(paced_link(a="A", b="B"), replace(paced_link(a="C", b="B"), link="t2"))
+
+    assert [item.job for item in advise(chain) if item.leads] == ["A"]
+
+
+def test_every_verdict_has_words() -> None:
+    assert set(VERDICT_WORDS) == set(VERDICTS)
+
+
+def test_explanation_ends_with_the_solvers_reason() -> None:
+    futile = judged("futile", "A", "C", reason="slots would stretch C by 63 %")
+
+    assert explain_verdict(futile).endswith("Slots would stretch C by 63 %.")
+
+
+def test_scores_that_are_not_known_are_left_out() -> None:
+    lines = score_lines(judged("futile", "A"))
+
+    assert [line.name for line in lines] == ["chance", "best shift"]
+    assert lines[0].excess_frac == pytest.approx(0.08)
+
+
+def test_links_come_in_order_of_trouble() -> None:
+    found = [judged("uncontended", "A"), judged("futile", "A"), judged("overloaded", "A"), paced_link().compatibility]
+
+    assert [item.verdict for item in sorted(found, key=severity)] == ["overloaded", "paced", "futile", "uncontended"]
