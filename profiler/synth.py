@@ -48,8 +48,8 @@ class Burst:
 class Labelled:
     """A series and its truth.
 
-    ``period_s`` is the median length of the iterations that were made, None where there is no period. ``up_s`` holds
-    [start, end) of every burst in seconds after the first edge, shape (n_bursts, 2).
+    ``period_s`` is the median length of the iterations that were recorded whole, None where there is no period.
+    ``up_s`` holds [start, end) of every burst in seconds after the first edge, shape (n_bursts, 2).
     """
 
     series: RateSeries
@@ -114,7 +114,9 @@ def training_job(
     rates_bps = np.repeat([burst.rate_bps for burst in bursts], n_cycles)
     inside = (up_s[:, 1] > 0) & (up_s[:, 0] < duration_s)
     series = _read(up_s[inside], rates_bps[inside], duration_s=duration_s, dt_s=dt_s)
-    return Labelled(series=series, period_s=float(np.median(lengths_s)), up_s=np.clip(up_s[inside], 0.0, duration_s))
+    recorded = lengths_s[(starts_s >= 0) & (starts_s + lengths_s <= duration_s)]
+    median_s = float(np.median(recorded if recorded.size else lengths_s))
+    return Labelled(series=series, period_s=median_s, up_s=np.clip(up_s[inside], 0.0, duration_s))
 
 
 def with_noise(rng: np.random.Generator, labelled: Labelled, *, noise_bps: float) -> Labelled:

@@ -1,4 +1,4 @@
-"""`detect_period`: from a rate series to its iteration period, or to the reason why there is none."""
+"""What can be said of a series: the statuses of DESIGN section 4."""
 
 from __future__ import annotations
 

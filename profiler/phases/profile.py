@@ -1,4 +1,4 @@
-"""`extract_phases`: from a rate series and its period to the Up and Down phases of an iteration."""
+"""`TrafficProfile`: the Up and Down phases of an iteration, measured or given."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import altair as alt
     from numpy.typing import NDArray
 
-    from profiler.period import Status
+    from profiler.period.status import Status
 
-__all__ = ["Outlier", "Phase", "TrafficProfile"]
+__all__ = ["Outlier", "Phase", "TrafficProfile", "with_downs"]
 
 OVERLAP_SLACK_S: Final = 1e-9
 """Phases may overlap by this much: rounding of times given in seconds."""
@@ -132,7 +132,7 @@ class TrafficProfile(Tabular):
             period_low_s=period_s,
             period_high_s=period_s,
             confidence=1.0,
-            phases=_with_downs(ups, period_s),
+            phases=with_downs(ups, period_s=period_s),
             duty_frac=up_s / period_s,
             mean_bps=volume_bits / period_s,
             peak_bps=max((phase.rate_bps for phase in ups), default=0.0),
@@ -215,6 +215,19 @@ class TrafficProfile(Tabular):
         return f"TrafficProfile({self.label or '-'}: {self.status}, period {period}, {len(self.phases)} phases)"
 
 
+def with_downs(ups: Sequence[Phase], *, period_s: float, rate_bps: float = 0.0) -> tuple[Phase, ...]:
+    """Return the Up phases with a Down phase in every gap between them, the last one cyclic."""
+    phases: list[Phase] = []
+    for i, up in enumerate(ups):
+        phases.append(up)
+        next_start_s = ups[i + 1].start_s if i + 1 < len(ups) else ups[0].start_s + period_s
+        gap_s = next_start_s - (up.start_s + up.width_s)
+        if gap_s > OVERLAP_SLACK_S:
+            down_start_s = (up.start_s + up.width_s) % period_s
+            phases.append(Phase(kind="down", start_s=down_start_s, width_s=gap_s, rate_bps=rate_bps, peak_bps=rate_bps))
+    return tuple(phases)
+
+
 _PHASE_KEYS: Final = frozenset(f.name for f in fields(Phase))
 
 
@@ -236,16 +249,3 @@ def _check_phases(phases: Sequence[Phase], period_s: float | None) -> None:
         last = max(phases, key=lambda phase: phase.start_s)
         if last.start_s + last.width_s - period_s > first.start_s + OVERLAP_SLACK_S:
             raise UsageError(f"phase at {last.start_s} s: runs past its period into the phase at {first.start_s} s")
-
-
-def _with_downs(ups: Sequence[Phase], period_s: float) -> tuple[Phase, ...]:
-    """Return the Up phases with a Down phase of rate 0 in every gap between them, the last one cyclic."""
-    phases: list[Phase] = []
-    for i, up in enumerate(ups):
-        phases.append(up)
-        next_start_s = ups[i + 1].start_s if i + 1 < len(ups) else ups[0].start_s + period_s
-        gap_s = next_start_s - (up.start_s + up.width_s)
-        if gap_s > OVERLAP_SLACK_S:
-            down_start_s = (up.start_s + up.width_s) % period_s
-            phases.append(Phase(kind="down", start_s=down_start_s, width_s=gap_s, rate_bps=0.0, peak_bps=0.0))
-    return tuple(phases)

@@ -1,0 +1,62 @@
+"""Bursts of a rate, by a threshold between its two levels on a log scale."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["runs", "threshold"]
+
+FLOOR_FRAC: Final = 1e-3
+"""Rates under this fraction of the high level are as good as none; it bounds the log scale below."""
+N_LEVELS: Final = 128
+
+
+def threshold(rate_bps: NDArray[np.float64]) -> float:
+    """Return the rate that best parts Up from Down: Otsu's threshold on log rate.
+
+    Notes
+    -----
+    Maximises the between-class variance ``w0 w1 (m1 - m0)**2`` over all cuts of a histogram of log rate. The high
+    end is the rate under which all but the topmost bytes move, so that a few wild samples do not stretch the scale.
+
+    References
+    ----------
+    .. [1] N. Otsu, "A threshold selection method from gray-level histograms", IEEE Trans. SMC 9 (1979).
+    """
+    ordered = np.sort(rate_bps)
+    total = np.cumsum(ordered)
+    if total.size == 0 or total[-1] <= 0:
+        return 0.0
+    high_bps = float(ordered[np.searchsorted(total, 0.9 * total[-1])])
+    levels = np.log(np.clip(rate_bps, FLOOR_FRAC * high_bps, high_bps))
+    counts, edges = np.histogram(levels, bins=N_LEVELS)
+    centres = 0.5 * (edges[:-1] + edges[1:])
+    below = np.cumsum(counts)[:-1]
+    above = counts.sum() - below
+    mass = np.cumsum(counts * centres)
+    with_both = (below > 0) & (above > 0)
+    between = np.zeros(below.size)
+    gap = mass[-1] - mass[:-1][with_both]
+    between[with_both] = (
+        below[with_both] * above[with_both] * (gap / above[with_both] - mass[:-1][with_both] / below[with_both]) ** 2
+    )
+    # An empty stretch of the histogram gives equal cuts all along it: the middle is the fairest.
+    best = np.flatnonzero(between >= between.max() * (1 - 1e-9))
+    return float(np.exp(edges[1:-1][best].mean()))
+
+
+def runs(up: NDArray[np.bool_], *, min_gap_bins: int = 1, min_run_bins: int = 1) -> NDArray[np.int64]:
+    """Return [start, end) of every run of True, shape (n_runs, 2).
+
+    Gaps shorter than ``min_gap_bins`` are closed first, then runs shorter than ``min_run_bins`` are dropped.
+    """
+    steps = np.diff(np.concatenate(([0], up.astype(np.int8), [0])))
+    starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
+    if starts.size:
+        parted = starts[1:] - ends[:-1] >= min_gap_bins
+        starts, ends = starts[np.append(True, parted)], ends[np.append(parted, True)]
+    found = np.stack([starts, ends], axis=1).astype(np.int64)
+    return found[found[:, 1] - found[:, 0] >= min_run_bins]

@@ -1,0 +1,268 @@
+"""`detect_period`: from a rate series to its iteration period, or to the reason why there is none.
+
+Candidates from every scale, one common evidence, the strongest wins; then the iterations are followed one by one, and
+the period is the median of what was found, not the peak of a curve. Nothing is guessed: each way out has a status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.period.autocorrelation import Autocorrelation, autocorrelate
+from profiler.period.bursts import runs, threshold
+from profiler.period.cycles import Cycles, track
+from profiler.period.estimate import PeriodEstimate
+from profiler.period.evidence import MULTIPLES, Evidence, propose, weigh
+from profiler.period.groups import group_size
+from profiler.period.onsets import find_onsets
+from profiler.period.prepare import MIN_BINS, Prepared, prepare, scales
+from profiler.period.spectrum import alias_periods, fast_line_hz
+from profiler.units import format_duration, format_rate
+
+if TYPE_CHECKING:
+    from profiler.period.status import Status
+    from profiler.signals import RateSeries
+
+__all__ = ["detect_period"]
+
+METHOD: Final = "multi-scale autocorrelation, iterations followed by template, median of burst onsets"
+IDLE_BPS: Final = 10e3
+"""Keep-alives and link-layer chatter stay below this mean rate; no training job does."""
+Z_ACCEPT: Final = 12.0
+"""Evidence needed. Random traffic of `profiler.synth` reaches 11 once in some hundred traces."""
+CONTRAST_ACCEPT: Final = 0.1
+KEEPS_FRAC: Final = 0.85
+MAX_PARTS: Final = 24
+PART_BINS: Final = 8
+SAME_FRAC: Final = 0.1
+"""Candidates this close to each other are one period, seen at several scales."""
+MIN_GOOD_CYCLES: Final = 4
+MAX_ONSET_SPREAD: Final = 0.25
+LOST: Final = 1.8
+"""Starts further apart than this many periods have an iteration between them that was not found."""
+PAUSE: Final = 3.5
+"""Starts further apart than this many periods have a pause of the job between them."""
+MAX_FOLLOWED_SPREAD: Final = 0.11
+"""Iterations may begin anywhere within 0.3 of a period of where they are expected; evenly spread over that they
+would have a spread of 0.17; two jobs on one counter come near it."""
+COARSE_FRAC: Final = 0.02
+CONSTANT_SPREAD: Final = 0.15
+Z_SCALE: Final = 8.0
+
+
+def detect_period(series: RateSeries) -> PeriodEstimate:
+    """Return the iteration period of a series, with its interval, confidence and the iterations themselves.
+
+    Parameters
+    ----------
+    series
+        Traffic of one counter. At least three iterations, each of at least six windows, are needed.
+
+    Returns
+    -------
+    PeriodEstimate
+        Status ``periodic`` with all figures, or one of the other statuses with a reason; never a guess.
+
+    Notes
+    -----
+    Cost O(n log n) in time and O(n) in memory for n windows, and bounded for long series (`prepare.MAX_BINS`).
+
+    Examples
+    --------
+    >>> from profiler.synth import training_job
+    >>> job = training_job(np.random.default_rng(7), period_s=0.25, duration_s=20.0, dt_s=0.001)
+    >>> round(detect_period(job.series).period_s, 3)
+    0.25
+    """
+    refused = _refuse(series)
+    if refused is not None:
+        return refused
+    prepared = prepare(series)
+    fast_hz = fast_line_hz(prepared)
+    if fast_hz is not None:
+        return _undersampled(fast_hz, dt_s=prepared.dt_s)
+    best = _strongest(prepared)
+    if best is None or best.z < Z_ACCEPT or best.contrast < CONTRAST_ACCEPT:
+        return _not_periodic(series, prepared, best)
+    return _followed(series, prepared, best)
+
+
+def _refuse(series: RateSeries) -> PeriodEstimate | None:
+    """Return the answer for a series in which nothing can be looked for, else None."""
+    if series.n_samples == 0:
+        return _without("no_data", "no window of time between two reads")
+    if series.mean_bps < IDLE_BPS:
+        return _without("idle", f"mean rate {format_rate(series.mean_bps)} is no more than background chatter")
+    n_bins = int(series.duration_s / series.dt_s)
+    if n_bins < MIN_BINS:
+        need_s = (MIN_BINS - n_bins) * series.dt_s
+        reason = f"only {series.n_samples} samples, {MIN_BINS} are needed; record {format_duration(need_s)} more"
+        return _without("insufficient", reason, need_more_s=need_s)
+    return None
+
+
+def _undersampled(freq_hz: float, *, dt_s: float) -> PeriodEstimate:
+    aliases_s = alias_periods(freq_hz, dt_s=dt_s)
+    reason = (
+        f"a line at {format_duration(1 / freq_hz)} is too fast for samples every {format_duration(dt_s)}; "
+        f"sample at least every {format_duration(1 / freq_hz / 6)}, or it cannot be told from its aliases"
+    )
+    return _without("undersampled", reason, alias_periods_s=aliases_s)
+
+
+def _strongest(prepared: Prepared) -> Evidence | None:
+    """Return the evidence for the shortest period that keeps nearly all of the best one's contrast.
+
+    Multiples of a period have as much contrast as the period itself; the texture within bursts has less.
+    """
+    seen = [(autocorrelate(scale), scale.dt_s) for scale in scales(prepared)]
+    found = [evidence for acf, bin_s in seen for evidence in propose(acf, bin_s=bin_s)]
+    sound = [evidence for evidence in found if evidence.z >= Z_ACCEPT]
+    if not sound:
+        return max(found, key=lambda evidence: evidence.z, default=None)
+    enough = KEEPS_FRAC * max(evidence.contrast for evidence in sound)
+    shortest_s = min(evidence.period_s for evidence in sound if evidence.contrast >= enough)
+    near = [evidence for evidence in sound if abs(evidence.period_s / shortest_s - 1) < SAME_FRAC]
+    return _fundamental(max(near, key=lambda evidence: evidence.z), seen)
+
+
+def _fundamental(best: Evidence, seen: list[tuple[Autocorrelation, float]]) -> Evidence:
+    """Return the evidence for the shortest whole part of a period that repeats as clearly as the period does.
+
+    Both are judged over the same stretch of lags: the texture of a burst repeats well, but only as far as the burst.
+    """
+    n_winner, winner = 1, best
+    for n_parts in range(2, MAX_PARTS + 1):
+        part_s = best.period_s / n_parts
+        fit = [(acf, bin_s) for acf, bin_s in seen if part_s >= PART_BINS * bin_s]
+        if not fit:
+            break
+        acf, bin_s = fit[-1]
+        part = weigh(acf, part_s / bin_s, bin_s=bin_s, most=MULTIPLES * n_parts)
+        rival = weigh(acf, winner.period_s / bin_s, bin_s=bin_s, most=MULTIPLES * n_winner)
+        if part.z >= Z_ACCEPT and part.contrast >= KEEPS_FRAC * rival.contrast:
+            n_winner, winner = n_parts, part
+    return winner
+
+
+def _not_periodic(series: RateSeries, prepared: Prepared, best: Evidence | None) -> PeriodEstimate:
+    """Tell apart what is steady, what was seen too briefly, and what has no period."""
+    rate_bps = series.rate_bps[series.known]
+    if rate_bps.size and rate_bps.std() < CONSTANT_SPREAD * rate_bps.mean():
+        return _without("constant", f"a steady {format_rate(float(rate_bps.mean()))}, without Up and Down phases")
+    n_bursts = _count_bursts(rate_bps)
+    if n_bursts < MIN_GOOD_CYCLES:
+        need_s = prepared.duration_s * (MIN_GOOD_CYCLES + 1 - n_bursts) / max(1, n_bursts)
+        reason = f"only {n_bursts} bursts seen, at least {MIN_GOOD_CYCLES} iterations are needed; record longer"
+        return _without("insufficient", reason, need_more_s=need_s)
+    strongest = (
+        "nothing repeats" if best is None else f"strongest repetition {format_duration(best.period_s)}, z {best.z:.1f}"
+    )
+    return _without("aperiodic", f"{strongest}; z of {Z_ACCEPT:.0f} is needed")
+
+
+def _count_bursts(rate_bps: NDArray[np.float64]) -> int:
+    """Return how often the rate rises, wiggles shorter than a three-hundredth of the series closed."""
+    if rate_bps.size == 0:
+        return 0
+    brief = max(1, rate_bps.size // 300)
+    return len(runs(rate_bps > threshold(rate_bps), min_gap_bins=brief))
+
+
+def _followed(series: RateSeries, prepared: Prepared, best: Evidence) -> PeriodEstimate:
+    """Follow the iterations, and answer with their median."""
+    cycles = track(prepared, best.period_s)
+    n_grouped = group_size(prepared, cycles, period_s=best.period_s)
+    if n_grouped > 1:
+        best = replace(best, period_s=n_grouped * best.period_s)
+        cycles = track(prepared, best.period_s)
+    onsets_s = find_onsets(series.resample(prepared.dt_s), cycles, period_s=best.period_s)
+    if onsets_s is not None and _spread(_lengths(onsets_s, best.period_s, longest=PAUSE)) <= MAX_ONSET_SPREAD:
+        return _answer(onsets_s, best, cycles=cycles, dt_s=prepared.dt_s, at_onsets=True)
+    starts_s = cycles.starts_s[cycles.good]
+    lengths_s = _lengths(starts_s, best.period_s)
+    if lengths_s.size < MIN_GOOD_CYCLES - 1 or _spread(lengths_s) > MAX_FOLLOWED_SPREAD:
+        reason = (
+            f"repeats roughly every {format_duration(best.period_s)}, but not from one iteration to the next: "
+            "several jobs may share this counter"
+        )
+        return _without("aperiodic", reason)
+    return _answer(starts_s, best, cycles=cycles, dt_s=prepared.dt_s, at_onsets=False)
+
+
+def _lengths(starts_s: NDArray[np.float64], period_s: float, *, longest: float = LOST) -> NDArray[np.float64]:
+    """Return the lengths of iterations that follow one another, up to ``longest`` periods."""
+    lengths_s = np.diff(starts_s)
+    return lengths_s[lengths_s < longest * period_s]
+
+
+def _spread(lengths_s: NDArray[np.float64]) -> float:
+    return float(lengths_s.std() / lengths_s.mean()) if lengths_s.size else float("inf")
+
+
+def _answer(
+    starts_s: NDArray[np.float64], best: Evidence, *, cycles: Cycles, dt_s: float, at_onsets: bool
+) -> PeriodEstimate:
+    lengths_s = _lengths(starts_s, best.period_s)
+    if lengths_s.size < MIN_GOOD_CYCLES - 1:
+        need_s = best.period_s * (MIN_GOOD_CYCLES - lengths_s.size)
+        return _without("insufficient", f"only {lengths_s.size} whole iterations seen", need_more_s=need_s)
+    period_s, error_s = _period(starts_s, lengths_s, dt_s=dt_s)
+    jitter_s = 1.4826 * float(np.median(np.abs(lengths_s - np.median(lengths_s))))
+    return PeriodEstimate(
+        status="periodic",
+        reason=f"{lengths_s.size} iterations followed, z {best.z:.1f}",
+        period_s=period_s,
+        period_low_s=period_s - 1.96 * error_s,
+        period_high_s=period_s + 1.96 * error_s,
+        period_error_s=error_s,
+        confidence=_confidence(best, float(cycles.good.mean())),
+        z=best.z,
+        n_cycles=float(lengths_s.size),
+        jitter_frac=jitter_s / period_s,
+        starts_s=np.array(starts_s),
+        at_onsets=at_onsets,
+        method=METHOD,
+    )
+
+
+def _period(starts_s: NDArray[np.float64], lengths_s: NDArray[np.float64], *, dt_s: float) -> tuple[float, float]:
+    """Return the period and its standard error.
+
+    Where the error of a start does not grow from iteration to iteration (a clocked job, read coarsely), the slope of
+    start on index uses every one of them; where it does (each iteration wanders), their median does, or their mean
+    where a window is so long a part of an iteration that medians jump.
+    """
+    index = np.concatenate(([0.0], np.cumsum(np.round(np.diff(starts_s) / np.median(lengths_s)))))
+    slope_s, first_s = np.polyfit(index, starts_s, 1)
+    residual_s = float(np.std(starts_s - (slope_s * index + first_s)))
+    spread_s = float(np.std(lengths_s))
+    if residual_s <= spread_s and starts_s.size >= 8:
+        error_s = residual_s / np.sqrt(np.sum((index - index.mean()) ** 2))
+        return float(slope_s), float(error_s)
+    if dt_s > COARSE_FRAC * np.median(lengths_s):
+        near = lengths_s[np.abs(lengths_s / np.median(lengths_s) - 1) < 0.3]
+        return float(near.mean()), float(near.std() / np.sqrt(near.size))
+    return float(np.median(lengths_s)), float(1.2533 * spread_s / np.sqrt(lengths_s.size))
+
+
+def _confidence(best: Evidence, good_frac: float) -> float:
+    return float(np.clip((1 - 0.5 * np.exp(-(best.z - Z_ACCEPT) / Z_SCALE)) * min(1.0, 0.5 + good_frac), 0.0, 0.999))
+
+
+def _without(
+    status: Status, reason: str, *, need_more_s: float | None = None, alias_periods_s: Iterable[float] = ()
+) -> PeriodEstimate:
+    return PeriodEstimate(
+        status=status,
+        reason=reason,
+        need_more_s=need_more_s,
+        alias_periods_s=tuple(alias_periods_s),
+        starts_s=np.zeros(0),
+        method=METHOD,
+    )

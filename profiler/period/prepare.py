@@ -1,0 +1,105 @@
+"""Make a rate series ready for correlation: uniform, clipped, detrended, holes weighted zero, at several scales."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from profiler.signals import RateSeries, UniformRate
+
+__all__ = ["MAX_BINS", "Prepared", "pool", "prepare", "scales"]
+
+MAX_BINS: Final = 1 << 17
+"""A longer series is analysed on coarser bins, so that time and memory stay bounded."""
+MIN_BINS: Final = 24
+"""Fewer bins than this can show no period: at least three cycles of at least six bins, and some to spare."""
+CLIP_FACTOR: Final = 4.0
+"""Rates above this many times the typical burst's rate are clipped: one huge event must not be the whole variance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Prepared:
+    """A series ready for correlation.
+
+    ``x`` is the rate clipped, detrended and scaled to unit variance over the known bins, zero elsewhere; ``weight``
+    is 1 where a bin is known and 0 elsewhere; both float64, shape (n_bins,). Bin ``i`` begins ``i * dt_s`` after ``t0_ns``.
+    """
+
+    t0_ns: int
+    dt_s: float
+    x: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins, known or not."""
+        return self.x.size
+
+    @property
+    def duration_s(self) -> float:
+        """Seconds covered, holes included."""
+        return self.n_bins * self.dt_s
+
+
+def prepare(series: RateSeries) -> Prepared:
+    """Return a series of at least one window on a uniform grid, ready for correlation."""
+    uniform = series.resample(max(series.dt_s, series.duration_s / MAX_BINS))
+    clipped = np.minimum(uniform.rate_bps, CLIP_FACTOR * _burst_rate(uniform))
+    weight = uniform.known.astype(np.float64)
+    return _scaled(_detrended(clipped, uniform.known), weight, t0_ns=uniform.t0_ns, dt_s=uniform.dt_s)
+
+
+def scales(prepared: Prepared) -> Iterator[Prepared]:
+    """Yield the series at bins of 1, 2, 4, … times its own, as long as enough bins are left.
+
+    A burst has a texture of its own (windows of the transport, chunks of the collective), which at fine bins hides the
+    iteration and at coarse ones averages out.
+    """
+    n_pooled = 1
+    while prepared.n_bins // n_pooled >= MIN_BINS:
+        yield pool(prepared, n_pooled)
+        n_pooled *= 2
+
+
+def pool(prepared: Prepared, n_pooled: int) -> Prepared:
+    """Return the series in bins ``n_pooled`` times as wide; a bin is known if at least half of it is."""
+    if n_pooled == 1:
+        return prepared
+    n_bins = prepared.n_bins // n_pooled
+    shape = (n_bins, n_pooled)
+    total = prepared.x[: n_bins * n_pooled].reshape(shape).sum(axis=1)
+    n_known = prepared.weight[: n_bins * n_pooled].reshape(shape).sum(axis=1)
+    weight = (n_known >= 0.5 * n_pooled).astype(np.float64)
+    mean = total / np.maximum(n_known, 1.0)
+    return _scaled(mean, weight, t0_ns=prepared.t0_ns, dt_s=prepared.dt_s * n_pooled)
+
+
+def _scaled(x: NDArray[np.float64], weight: NDArray[np.float64], *, t0_ns: int, dt_s: float) -> Prepared:
+    n_known = max(1.0, float(weight.sum()))
+    centred = (x - np.sum(x * weight) / n_known) * weight
+    scale = float(np.sqrt(np.sum(centred**2) / n_known))
+    return Prepared(t0_ns=t0_ns, dt_s=dt_s, x=centred / scale if scale > 0 else centred, weight=weight)
+
+
+def _burst_rate(uniform: UniformRate) -> float:
+    """Return the rate below which half of all bytes move: the typical burst, whatever its duty."""
+    rates_bps = np.sort(uniform.rate_bps[uniform.known])
+    total = np.cumsum(rates_bps)
+    if total.size == 0 or total[-1] <= 0:
+        return float("inf")
+    return float(rates_bps[np.searchsorted(total, 0.5 * total[-1])])
+
+
+def _detrended(rate_bps: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Subtract the least-squares line through the known bins."""
+    if np.count_nonzero(known) < 3:
+        return np.zeros_like(rate_bps)
+    t = np.linspace(-1.0, 1.0, rate_bps.size)
+    slope, level = np.polyfit(t[known], rate_bps[known], 1)
+    detrended: NDArray[np.float64] = rate_bps - (slope * t + level)
+    return detrended

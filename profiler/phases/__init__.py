@@ -1,0 +1,8 @@
+"""From a rate series and its period to the Up and Down phases of an iteration."""
+
+from __future__ import annotations
+
+from profiler.phases.extract import extract_phases, profile
+from profiler.phases.profile import Outlier, Phase, TrafficProfile
+
+__all__ = ["Outlier", "Phase", "TrafficProfile", "extract_phases", "profile"]
