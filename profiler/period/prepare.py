@@ -27,7 +27,8 @@ class Prepared:
     """A series ready for correlation.
 
     ``x`` is the rate clipped, detrended and scaled to unit variance over the known bins, zero elsewhere; ``weight``
-    is 1 where a bin is known and 0 elsewhere; both float64, shape (n_bins,). Bin ``i`` begins ``i * dt_s`` after ``t0_ns``.
+    is 1 where a bin is known and 0 elsewhere; both float64, shape (n_bins,). Bin ``i`` begins
+    ``i * dt_s`` after ``t0_ns``.
     """
 
     t0_ns: int

@@ -83,11 +83,8 @@ def measure_bursts(
     for i, low_s in enumerate(lows_s):
         first_s = bounds_s[:, 0] + low_s - (rate.dt_s if i == 0 else 0.0)
         last_s = bounds_s[:, 0] + cuts_s[i] if i < len(cuts_s) else bounds_s[:, 1] - rate.dt_s + lows_s[0]
-        found.append(
-            _measure(
-                grid_s, total_bits, all_bits, windows_s=np.stack([first_s, last_s], axis=1), starts_s=bounds_s[:, 0]
-            )
-        )
+        windows_s: NDArray[np.float64] = np.stack([first_s, last_s], axis=1)
+        found.append(_measure(grid_s, total_bits, all_bits, windows_s=windows_s, starts_s=bounds_s[:, 0]))
     return found
 
 
