@@ -43,19 +43,22 @@ class SeriesRow:
     mean: str
 
 
-def make_job_card(job: str, profile: TrafficProfile, *, colour: str) -> JobCard:
-    """Return what the page shows about a job; a job without a period has no chart, but the reason."""
-    if profile.period_s is None or not profile.phases:
-        reason = profile.reason or "no period was found"
-        return JobCard(job=job, summary=f"{profile.status}: {reason}", facts=(), figure=None, notes=profile.warnings)
-    summary = _summary(profile)
-    chart = draw_fold(fold(profile), profile=profile, colour=colour, description=f"{job}: {summary}")
+def make_job_card(job: str, own: TrafficProfile, *, measured: TrafficProfile, colour: str) -> JobCard:
+    """Return what the page shows about a job; a job without a period has no chart, but the reason.
+
+    ``own`` is the job's profile as it would be alone, ``measured`` as it was seen: the same where nothing hindered it.
+    """
+    if measured.period_s is None or not measured.phases:
+        reason = measured.reason or "no period was found"
+        return JobCard(job=job, summary=f"{measured.status}: {reason}", facts=(), figure=None, notes=own.warnings)
+    summary = _summary(measured)
+    chart = draw_fold(fold(measured), profile=measured, colour=colour, description=f"{job}: {summary}")
     return JobCard(
         job=job,
-        summary=summary,
-        facts=tuple(_facts(profile)),
+        summary=f"{summary} {_alone(own, measured)}".strip(),
+        facts=tuple(_facts(measured)),
         figure=Figure(caption="", spec=chart.to_dict()),
-        notes=(*_notes(profile), *profile.warnings),
+        notes=(*_notes(measured), *measured.warnings),
     )
 
 
@@ -79,6 +82,15 @@ def _summary(profile: TrafficProfile) -> str:
     return (
         f"An iteration every {format_duration(profile.period_s)}, with {bursts} of traffic "
         f"({format_duration(profile.up_s)} in all{duty})."
+    )
+
+
+def _alone(own: TrafficProfile, measured: TrafficProfile) -> str:
+    if own.period_s is None or own.period_s == measured.period_s:
+        return ""
+    return (
+        f"That is while it shares a full link; alone it would take {format_duration(own.period_s)}, "
+        f"{format_duration(own.up_s)} of it traffic."
     )
 
 

@@ -20,7 +20,7 @@ import vl_convert
 
 from pipeline.report.advice import advise
 from pipeline.report.headline import caveats, expect, headline, lead
-from pipeline.report.job_card import make_job_card, make_series_row
+from pipeline.report.job_card import JobCard, make_job_card, make_series_row
 from pipeline.report.link_card import make_link_card
 from pipeline.report.palette import job_colours
 from pipeline.report.verdicts import VERDICT_WORDS, is_helped, severity
@@ -81,13 +81,18 @@ def _context(analysis: Analysis) -> dict[str, Any]:
         "colours": colours,
         "links": [make_link_card(link, plan=analysis.plan, colours=colours) for link in drawn],
         "quiet_links": [_quiet_row(link) for link in links if link not in drawn],
-        "jobs": [make_job_card(job, analysis.jobs[job], colour=colours[job]) for job in jobs[:MAX_JOBS_DRAWN]],
+        "jobs": [_job_card(job, analysis, colour=colours[job]) for job in jobs[:MAX_JOBS_DRAWN]],
         "n_jobs_more": max(0, len(jobs) - MAX_JOBS_DRAWN),
         "series": [make_series_row(*item) for item in list(analysis.profiles.items())[:MAX_SERIES_LISTED]],
         "n_series": len(analysis.profiles),
         "skipped": analysis.skipped,
         "plan": analysis.plan,
     }
+
+
+def _job_card(job: str, analysis: Analysis, *, colour: str) -> JobCard:
+    own = analysis.jobs[job]
+    return make_job_card(job, own, measured=analysis.profiles.get(own.label, own), colour=colour)
 
 
 def _tiles(analysis: Analysis, contended: list[LinkAnalysis]) -> list[tuple[str, str]]:

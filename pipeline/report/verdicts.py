@@ -70,12 +70,9 @@ def severity(compatibility: Compatibility) -> tuple[int, float]:
 
 
 def explain_verdict(compatibility: Compatibility) -> str:
-    """Return the verdict's meaning and the reason that the solver gave."""
-    meaning = VERDICT_WORDS[compatibility.verdict].meaning
-    reason = compatibility.reason.strip()
-    if not reason:
-        return meaning
-    return f"{meaning} {reason[0].upper()}{reason[1:]}{'' if reason.endswith('.') else '.'}"
+    """Return the solver's reason as a sentence, or what the verdict means where it gave none."""
+    reason = compatibility.reason.strip().rstrip(".")
+    return f"{reason[0].upper()}{reason[1:]}." if reason else VERDICT_WORDS[compatibility.verdict].meaning
 
 
 def score_lines(compatibility: Compatibility) -> list[ScoreLine]:

@@ -207,6 +207,18 @@ def test_traffic_without_a_period_is_listed_with_its_reason() -> None:
     assert "cannot be said" in text
 
 
+def test_a_job_measured_while_it_was_held_back_is_shown_as_measured_and_as_it_would_be_alone() -> None:
+    pair = colliding_pair()
+    alone = replace(pair.jobs["A"], fold_bps=np.zeros(0))
+    hindered = replace(vgg("a", period_s=0.305), host=alone.host)
+
+    found = replace(pair, jobs={**pair.jobs, "A": alone}, profiles={**pair.profiles, alone.label: hindered})
+
+    text = _Page(render(found, origin=ORIGIN)).text
+    assert "An iteration every 305 ms" in text
+    assert "alone it would take 255 ms, 114 ms of it traffic" in text
+
+
 def test_empty_analysis_still_makes_a_page() -> None:
     assert "No training job with a beat was found." in _Page(render(analysis(), origin=ORIGIN)).text
 

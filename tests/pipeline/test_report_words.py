@@ -154,10 +154,11 @@ def test_every_verdict_has_words() -> None:
     assert set(VERDICT_WORDS) == set(VERDICTS)
 
 
-def test_explanation_ends_with_the_solvers_reason() -> None:
-    futile = judged("futile", "A", "C", reason="slots would stretch C by 63 %")
+def test_explanation_is_the_solvers_reason_or_else_the_meaning_of_the_verdict() -> None:
+    reasoned = judged("futile", "A", "C", reason="slots would stretch C by 63 %")
 
-    assert explain_verdict(futile).endswith("Slots would stretch C by 63 %.")
+    assert explain_verdict(reasoned) == "Slots would stretch C by 63 %."
+    assert explain_verdict(judged("futile", "A", "C")) == VERDICT_WORDS["futile"].meaning
 
 
 def test_scores_that_are_not_known_are_left_out() -> None:
