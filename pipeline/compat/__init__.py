@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pipeline.compat.congestion import own_profile
 from pipeline.compat.result import Compatibility, JobShift
+from pipeline.compat.solve import solve
 
-__all__ = ["Compatibility", "JobShift"]
+__all__ = ["Compatibility", "JobShift", "own_profile", "solve"]

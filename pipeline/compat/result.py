@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from profiler.errors import UsageError
 from profiler.results import Tabular, json_ready
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["VERDICTS", "Compatibility", "JobShift", "Verdict"]
 
@@ -16,8 +20,9 @@ VERDICTS: Final[tuple[Verdict, ...]] = ("uncontended", "compatible", "paced", "f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobShift:
-    """Advice for one job: begin the first Up phase ``shift_s`` after the common anchor.
+    """Advice for one job: begin an iteration ``shift_s`` after the common anchor.
 
+    An iteration begins at the profile's time zero, which in a measured profile is the start of its first Up phase.
     ``pace_period_s`` is the slot period to hold (None: do not pace) and ``stretch_frac`` what that adds to the job's
     own period, as a fraction of it.
     """
@@ -58,15 +63,63 @@ class Compatibility(Tabular):
     warnings: tuple[str, ...] = ()
     method: str = ""
 
+    def __post_init__(self) -> None:
+        if not 0 < self.capacity_bps < float("inf"):
+            raise UsageError(f"capacity_bps {self.capacity_bps!r}: must be positive and finite")
+
     @property
     def shifts_s(self) -> dict[str, float]:
         """Shift of each job in seconds."""
         return {shift.job: shift.shift_s for shift in self.shifts}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the ``compat`` document of DESIGN section 6."""
-        raise NotImplementedError
+        """Return the ``compat`` document of DESIGN section 6; an infinite horizon or hold time becomes null."""
+        values = {name: getattr(self, name) for name in _DOCUMENT_FIELDS}
+        shifts = [asdict(shift) for shift in self.shifts]
+        document: dict[str, Any] = json_ready({"kind": "compat", "version": 1, **values, "shifts": shifts})
+        return document
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return one row a job."""
-        raise NotImplementedError
+        """Return one row a job: the advice, beside the verdict and score of the link."""
+        advice = {shift.job: shift for shift in self.shifts}
+        return [
+            {
+                "link": self.link,
+                "direction": self.direction,
+                "job": job,
+                "verdict": self.verdict,
+                "score_best": self.score_best,
+                "shift_s": advice[job].shift_s if job in advice else None,
+                "pace_period_s": advice[job].pace_period_s if job in advice else None,
+                "stretch_frac": advice[job].stretch_frac if job in advice else None,
+            }
+            for job in self.jobs
+        ]
+
+    def plot(self) -> alt.Chart:
+        """Return the scores of the link as an Altair bar chart."""
+        import altair as alt
+
+        rows = [
+            {"score": name.removeprefix("score_"), "value": getattr(self, name)}
+            for name in _DOCUMENT_FIELDS
+            if name.startswith("score_") and getattr(self, name) is not None
+        ]
+        title = f"{self.link or 'link'}: {self.verdict}"
+        chart: alt.Chart = (
+            alt.Chart(alt.InlineData(values=rows), title=title)
+            .mark_bar()
+            .encode(x=alt.X("value:Q", title="score"), y=alt.Y("score:N", title=None, sort=None))
+        )
+        return chart
+
+    def __repr__(self) -> str:
+        best = "-" if self.score_best is None else f"{self.score_best:.3f}"
+        return f"Compatibility({self.link or '-'}: {self.verdict}, {len(self.jobs)} jobs, best score {best})"
+
+
+_DOCUMENT_FIELDS: Final = (
+    *("link", "direction", "capacity_bps", "verdict", "reason", "jobs"),
+    *("score_now", "score_best", "score_random", "score_cassini", "score_paced", "score_robust"),
+    *("gap", "horizon_s", "hold_s", "predicted", "method", "warnings"),
+)

@@ -1,0 +1,87 @@
+"""`advise`: from what was computed about a link to what its jobs should do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pipeline.compat.prediction import predict
+from pipeline.compat.result import JobShift
+from pipeline.compat.verdict import LASTING_S, Evidence, judge_demand, judge_lack, judge_pacing, judge_shift
+from profiler.units import NS_PER_S
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pipeline.compat.findings import Findings
+    from pipeline.compat.members import Members
+    from pipeline.compat.result import Verdict
+
+__all__ = ["Advice", "advise", "advise_unshiftable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What to do: the verdict with its reason, a shift for every periodic job, and what the simulator predicts of it."""
+
+    verdict: Verdict
+    reason: str
+    shifts: tuple[JobShift, ...] = ()
+    predicted: Mapping[str, float] = field(default_factory=dict)
+
+
+def advise(findings: Findings, *, rng: np.random.Generator) -> Advice:
+    """Return the least that makes the jobs fit: nothing, shifts, or shifts held by a pacer; or say that nothing does.
+
+    Shifts are given with every verdict; those of the best score where none is recommended.
+    """
+    members = findings.members
+    shifts = _best_shifts(findings)
+    judgement = judge_demand(members, capacity_bps=findings.capacity_bps)
+    if judgement is not None:
+        return Advice(verdict=judgement.verdict, reason=judgement.reason, shifts=shifts)
+    evidence = Evidence(
+        score_best=findings.score(findings.best.excess_bps),
+        score_random=findings.score(findings.random_bps),
+        score_paced=findings.score(findings.paced.excess_bps),
+        hold_s=findings.best.hold_s,
+    )
+    free_bps = findings.capacity_bps - members.background_bps
+    judgement = judge_shift(evidence, needed_s=_needed_s(findings))
+    if judgement is not None:
+        shifted = predict(members.profiles, shifts=shifts, free_bps=free_bps, rng=rng)
+        return Advice(
+            verdict=judgement.verdict, reason=judgement.reason, shifts=shifts, predicted=shifted.figures("shifted")
+        )
+    held = findings.paced.shifts
+    prediction = predict(members.profiles, shifts=held, free_bps=free_bps, rng=rng)
+    stretch_frac = max(shift.stretch_frac or 0.0 for shift in held)
+    judgement = judge_pacing(evidence, prediction=prediction, stretch_frac=stretch_frac)
+    return Advice(
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        shifts=held if judgement.verdict == "paced" else shifts,
+        predicted=prediction.figures("paced"),
+    )
+
+
+def advise_unshiftable(members: Members, *, capacity_bps: float) -> Advice:
+    """Return the advice for traffic none of which has a period."""
+    judgement = judge_demand(members, capacity_bps=capacity_bps) or judge_lack(members, capacity_bps=capacity_bps)
+    return Advice(verdict=judgement.verdict, reason=judgement.reason)
+
+
+def _needed_s(findings: Findings) -> float:
+    """Return how long shifts must hold by themselves to need no pacer."""
+    if findings.horizon_s is not None:
+        return findings.horizon_s
+    return math.inf if findings.members.is_exact else LASTING_S
+
+
+def _best_shifts(findings: Findings) -> tuple[JobShift, ...]:
+    return tuple(
+        JobShift(job=name, shift_s=shift_ns / NS_PER_S)
+        for name, shift_ns in zip(findings.members.demands, findings.best.shifts_ns, strict=True)
+    )

@@ -1,0 +1,49 @@
+"""What pacing could reach: every job held to its slot, solved exactly on the slots' common period."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipeline.compat.bounds import lower_bound
+from pipeline.compat.demand import demand_of
+from pipeline.compat.pacing import held_profile, plan_slots
+from pipeline.compat.result import JobShift
+from pipeline.compat.solver import place_jobs
+from pipeline.compat.timeline import Circle
+from profiler.units import NS_PER_S
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pipeline.compat.levels import Excess
+    from profiler.phases import TrafficProfile
+
+__all__ = ["PacedShifts", "paced_shifts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PacedShifts:
+    """Shift and slot of each job, and the mean excess when all hold them."""
+
+    shifts: tuple[JobShift, ...]
+    excess_bps: float
+
+
+def paced_shifts(profiles: Mapping[str, TrafficProfile], *, excess: Excess, rng: np.random.Generator) -> PacedShifts:
+    """Return the best shifts of jobs that are held to slots, the first job's being 0."""
+    slots = plan_slots(profiles)
+    held = {name: held_profile(profile, slot_s=slots.slot_s[name]) for name, profile in profiles.items()}
+    demands = [demand_of(profile, name=name) for name, profile in held.items()]
+    found = place_jobs(Circle(demands=demands, excess=excess), bound_bps=lower_bound(demands, excess=excess), rng=rng)
+    shifts = tuple(
+        JobShift(
+            job=name,
+            shift_s=shift_ns / NS_PER_S,
+            pace_period_s=slots.slot_s[name],
+            stretch_frac=slots.stretch_frac[name],
+        )
+        for name, shift_ns in zip(profiles, found.shifts_ns, strict=True)
+    )
+    return PacedShifts(shifts=shifts, excess_bps=found.excess_bps)

@@ -1,0 +1,108 @@
+"""Slots: the period to hold the jobs of a link to, and what their profiles look like when held."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from profiler.errors import UsageError
+from profiler.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from profiler.phases import Phase, TrafficProfile
+
+__all__ = ["SlotPlan", "held_profile", "jitter_of", "plan_slots", "stretch_of"]
+
+JITTER_AT: Final = (0.03, 0.08)
+STRETCH_AT: Final = (0.02, 0.045)
+"""DESIGN section 5: a slot 1.02 times the longest natural period is enough at 3 % jitter, 1.045 at 8 %."""
+
+DEFAULT_JITTER_FRAC: Final = 0.06
+"""Of a measured job whose own jitter is not known. Its stretch, 0.035 to 0.04, is what held two real jobs: 266 over 255 ms."""
+
+MAX_STRETCH_FRAC: Final = 0.12
+
+SLOT_FRACTIONS: Final = (1, 2, 3, 4, 6, 12, 24, 48)
+"""A fast job's slot may be the link's slot over one of these; each divides the last, so all slots stay whole ns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotPlan:
+    """Slot period of each job; all divide ``period_s``, the longest."""
+
+    period_s: float
+    slot_s: Mapping[str, float]
+    stretch_frac: Mapping[str, float]
+
+
+def jitter_of(profile: TrafficProfile) -> float:
+    """Return the standard deviation of an iteration as a fraction of it; 0 for an exact profile that names none."""
+    if profile.jitter_frac is None:
+        return 0.0 if profile.period_error_s is None else DEFAULT_JITTER_FRAC
+    return profile.jitter_frac
+
+
+def stretch_of(profile: TrafficProfile) -> float:
+    """Return how much longer than the job's own period its slot must be, so that lateness is recovered.
+
+    Linear through the two points of DESIGN, not below the first: even an exact job has scheduling noise when it runs.
+    """
+    slope = (STRETCH_AT[1] - STRETCH_AT[0]) / (JITTER_AT[1] - JITTER_AT[0])
+    stretch = STRETCH_AT[0] + slope * (jitter_of(profile) - JITTER_AT[0])
+    return float(np.clip(stretch, STRETCH_AT[0], MAX_STRETCH_FRAC))
+
+
+def plan_slots(profiles: Mapping[str, TrafficProfile]) -> SlotPlan:
+    """Choose slots for jobs that share a link.
+
+    The longest job's slot is its period and a little more; every other job gets the smallest whole fraction of that
+    slot which still holds it, so that all slots repeat together.
+    """
+    needed_s = {name: _period_s(name, profile) * (1 + stretch_of(profile)) for name, profile in profiles.items()}
+    period_ns = math.ceil(max(needed_s.values()) * NS_PER_S / SLOT_FRACTIONS[-1]) * SLOT_FRACTIONS[-1]
+    slot_s = {name: _slot_ns(period_ns, need_s=need_s) / NS_PER_S for name, need_s in needed_s.items()}
+    stretch = {name: slot_s[name] / _period_s(name, profile) - 1 for name, profile in profiles.items()}
+    return SlotPlan(period_s=period_ns / NS_PER_S, slot_s=slot_s, stretch_frac=stretch)
+
+
+def _slot_ns(period_ns: int, *, need_s: float) -> int:
+    return next(
+        period_ns // parts for parts in reversed(SLOT_FRACTIONS) if parts == 1 or period_ns >= parts * need_s * NS_PER_S
+    )
+
+
+def held_profile(profile: TrafficProfile, *, slot_s: float) -> TrafficProfile:
+    """Return the profile of a job held to a slot: its phases unchanged, the wait before its first Up phase longer.
+
+    Raises
+    ------
+    UsageError
+        If the slot is shorter than the job's own period: such a schedule collapses.
+    """
+    period_s = _period_s("profile", profile)
+    if slot_s < period_s:
+        raise UsageError(
+            f"slot {slot_s} s: shorter than the job's own period {period_s} s; lateness would never recover"
+        )
+    phases = list(_from_first_up(profile))
+    if phases[-1].kind == "down":
+        phases[-1] = replace(phases[-1], width_s=phases[-1].width_s + slot_s - period_s)
+    first_s = phases[0].start_s
+    held = [replace(phase, start_s=(first_s + (phase.start_s - first_s) % period_s) % slot_s) for phase in phases]
+    return replace(profile, period_s=slot_s, period_error_s=None, phases=tuple(held), fold_bps=np.zeros(0))
+
+
+def _from_first_up(profile: TrafficProfile) -> Sequence[Phase]:
+    phases = sorted(profile.phases, key=lambda phase: phase.start_s)
+    first = next((i for i, phase in enumerate(phases) if phase.kind == "up"), 0)
+    return phases[first:] + phases[:first]
+
+
+def _period_s(name: str, profile: TrafficProfile) -> float:
+    if profile.period_s is None:
+        raise UsageError(f"{name}: status {profile.status}, so there is no period to hold; give a periodic profile")
+    return profile.period_s
