@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import typer
 
+from pipeline.cli.profile import profile
 from pipeline.cli.query import query
 from pipeline.cli.record import record
 from pipeline.cli.sql import sql
@@ -20,6 +21,7 @@ __all__ = ["COMMANDS", "app", "main", "run"]
 
 COMMANDS: Final[dict[str, Callable[..., Any]]] = {
     "record": record,
+    "profile": profile,
     "query": query,
     "sql": sql,
 }

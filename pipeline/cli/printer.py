@@ -9,8 +9,8 @@ import csv
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from enum import Enum
-from typing import Annotated, Any
+from enum import StrEnum
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -19,7 +19,11 @@ from profiler.results import json_ready
 __all__ = ["CsvFlag", "Format", "FormatOption", "JsonFlag", "chosen_format", "note", "print_json", "print_rows"]
 
 
-class Format(str, Enum):
+PIPE_WIDTH: Final = 200
+"""Width of tables where stdout is no terminal."""
+
+
+class Format(StrEnum):
     """Output formats of every command."""
 
     TABLE = "table"
@@ -62,7 +66,9 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, output: Format, columns: Se
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in names:
-        table.add_column(name, overflow="fold")
+        # The last column holds the prose, and alone may be folded.
+        table.add_column(name, overflow="fold", no_wrap=name != names[-1])
     for row in rows:
         table.add_row(*("-" if row[name] is None else str(row[name]) for name in names))
-    Console(file=sys.stdout, soft_wrap=not sys.stdout.isatty()).print(table)
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    Console(file=sys.stdout, width=width, highlight=False, markup=False).print(table)

@@ -73,17 +73,17 @@ def measure_bursts(
     A burst runs from 1 % to 99 % of its bytes, extended in proportion to 0 and 100 %: neither a stray packet before
     nor the transport's texture within moves its edges.
     """
-    grid_s = np.arange(rate.rate_bps.size + 1) * rate.dt_s
+    grid_s = np.arange(rate.rate_bps.size + 1, dtype=np.float64) * rate.dt_s
     excess_bits = np.maximum(rate.rate_bps - 2 * down_bps, 0.0) * rate.dt_s
     total_bits = np.concatenate(([0.0], np.cumsum(excess_bits)))
     all_bits = np.concatenate(([0.0], np.cumsum(rate.rate_bps * rate.dt_s)))
-    cuts_s = [0.5 * (before[1] + after[0]) for before, after in itertools.pairwise(up_s)]
+    cuts_s: list[float] = [0.5 * (before[1] + after[0]) for before, after in itertools.pairwise(up_s)]
     lows_s = [min(0.0, up_s[0][0]), *cuts_s]
     found = []
     for i, low_s in enumerate(lows_s):
         first_s = bounds_s[:, 0] + low_s - (rate.dt_s if i == 0 else 0.0)
         last_s = bounds_s[:, 0] + cuts_s[i] if i < len(cuts_s) else bounds_s[:, 1] - rate.dt_s + lows_s[0]
-        windows_s: NDArray[np.float64] = np.stack([first_s, last_s], axis=1)
+        windows_s = np.stack([first_s, last_s], axis=1).astype(np.float64)
         found.append(_measure(grid_s, total_bits, all_bits, windows_s=windows_s, starts_s=bounds_s[:, 0]))
     return found
 

@@ -34,7 +34,7 @@ def fold_cycles(rate: UniformRate, bounds_s: NDArray[np.float64], *, period_s: f
     """
     n_bins = int(np.clip(period_s / rate.dt_s, 4, MAX_FOLD_BINS))
     edges_s = bounds_s[:, :1] + np.linspace(0.0, period_s, n_bins + 1)
-    grid_s = np.arange(rate.rate_bps.size + 1) * rate.dt_s
+    grid_s = np.arange(rate.rate_bps.size + 1, dtype=np.float64) * rate.dt_s
     total_bits = np.concatenate(([0.0], np.cumsum(rate.rate_bps * rate.dt_s)))
     rates_bps = np.sort(np.diff(np.interp(edges_s, grid_s, total_bits), axis=1) * n_bins / period_s, axis=0)
     n_trimmed = int(TRIM_FRAC * len(rates_bps))

@@ -1,0 +1,121 @@
+"""``offbeat profile``: the iteration period and the Up/Down phases of a lake, a file, or this host's live traffic."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
+from profiler.errors import UsageError
+
+if TYPE_CHECKING:
+    from profiler.phases import TrafficProfile
+
+__all__ = ["profile"]
+
+
+def profile(
+    source: Annotated[Path | None, typer.Argument(help="A lake, a table of counters or a capture; - is stdin.")] = None,
+    iface: Annotated[
+        list[str] | None, typer.Option("--iface", help="Live: network interface; may be repeated.")
+    ] = None,
+    device: Annotated[
+        list[str] | None, typer.Option("--device", help="Live: RDMA device, or device:port; may be repeated.")
+    ] = None,
+    duration: Annotated[str | None, typer.Option("--for", help="Live: time to watch; else until Ctrl-C.")] = None,
+    interval: Annotated[str, typer.Option("--interval", help="Live: time between reads, 0.5ms or more.")] = "1ms",
+    mapping: Annotated[
+        str | None, typer.Option("--mapping", help="Columns of the table: a TOML file, or a name.")
+    ] = None,
+    host: Annotated[str | None, typer.Option("--host", help="Host that the counters are of.")] = None,
+    sys_root: Annotated[Path, typer.Option("--sys-root", help="Live: root of the kernel's tree.")] = Path("/sys"),
+    output: FormatOption = Format.TABLE,
+    as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
+) -> None:
+    """Find the iteration period and the Up/Down phases of traffic.
+
+    Of every counter in SOURCE, or of this host's own counters, live (--iface, --device). Ctrl-C ends watching and
+    shows what was found. Ends with 3 if nothing is periodic.
+
+    Example:
+
+        offbeat profile sample_data/shared.csv.gz
+
+        offbeat profile --iface eth0 --for 20s --json
+    """
+    from pipeline.cli.profile_table import exact_row, readable_row
+    from profiler.phases import profile as profile_rate
+    from profiler.sources import read_rates
+
+    if (source is None) == (not iface and not device):
+        raise UsageError(
+            "profile: name a SOURCE, or --iface or --device to watch, not both; see offbeat profile --help"
+        )
+    if source is not None:
+        rates, problems = read_rates(source, mapping=mapping, host=host)
+        profiles = [profile_rate(rate) for rate in rates]
+    else:
+        profiles, problems = _watch(
+            iface or [], device or [], duration=duration, interval=interval, host=host, sys_root=sys_root
+        )
+    chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
+    if chosen is Format.JSON:
+        print_json({"kind": "profile", "version": 1, "series": [found.to_dict() for found in profiles]})
+    else:
+        row = exact_row if chosen is Format.CSV else readable_row
+        print_rows([row(found) for found in profiles], output=chosen)
+    for problem in problems:
+        note(f"offbeat: {problem}")
+    if not any(found.status == "periodic" for found in profiles):
+        raise typer.Exit(3)
+
+
+def _watch(
+    ifaces: list[str], devices: list[str], *, duration: str | None, interval: str, host: str | None, sys_root: Path
+) -> tuple[list[TrafficProfile], list[str]]:
+    from profiler.collectors import find_sources
+    from profiler.live import profile_live
+    from profiler.record import Sampler, opened, stop_on_signals
+    from profiler.units import parse_duration_s
+
+    duration_s = None if duration is None else parse_duration_s(duration)
+    interval_s = parse_duration_s(interval)
+    sources = find_sources(sys_root, ifaces=ifaces, devices=devices)
+    with opened(sources, host=host or socket.gethostname()) as opening, stop_on_signals() as stop:
+        if not opening.counters:
+            raise opening.broken[-1]
+        sampler = Sampler(opening.counters, interval_s=interval_s)
+        with _progress(duration_s) as show:
+            profiles = profile_live(sampler, stop=stop, duration_s=duration_s, show=show)
+    broken = [*opening.broken, *sampler.broken]
+    if not sampler.n_ticks:
+        raise broken[-1]
+    return profiles, [str(error) for error in broken]
+
+
+@contextmanager
+def _progress(duration_s: float | None) -> Iterator[Callable[[float, list[TrafficProfile]], None] | None]:
+    """Yield what draws a line with the newest answer on stderr, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from pipeline.cli.profile_table import newest_answer
+
+    columns = (TextColumn("watching"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), auto_refresh=False, transient=True) as bar:
+        task = bar.add_task("", total=duration_s)
+
+        def show(elapsed_s: float, profiles: list[TrafficProfile]) -> None:
+            bar.update(task, completed=elapsed_s, description=newest_answer(profiles), refresh=True)
+
+        yield show

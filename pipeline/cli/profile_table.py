@@ -1,0 +1,86 @@
+"""How profiles are shown in a terminal: one row a series, and one line while watching."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from profiler.units import format_duration, format_rate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from profiler.phases import TrafficProfile
+
+__all__ = ["exact_row", "newest_answer", "readable_row"]
+
+_EXACT: Final = (
+    "host",
+    "device",
+    "port",
+    "direction",
+    "layer",
+    "status",
+    "period_s",
+    "period_low_s",
+    "period_high_s",
+    "confidence",
+    "n_cycles",
+    "jitter_frac",
+    "mean_bps",
+    "peak_bps",
+    "duty_frac",
+    "need_more_s",
+    "reason",
+)
+
+
+def readable_row(profile: TrafficProfile) -> dict[str, str]:
+    """Return a profile as a row for people."""
+    return {
+        "port": "/".join(part for part in (profile.host, profile.device, profile.port) if part),
+        "direction": profile.direction,
+        "status": profile.status,
+        "period": _period(profile),
+        "confidence": "-" if profile.confidence is None else f"{profile.confidence:.2f}",
+        "iterations": "-" if profile.n_cycles is None else f"{profile.n_cycles:.0f}",
+        "jitter": "-" if profile.jitter_frac is None else f"{profile.jitter_frac:.1%}",
+        "phases": _phases(profile),
+        "note": _note(profile),
+    }
+
+
+def exact_row(profile: TrafficProfile) -> dict[str, Any]:
+    """Return a profile as a row for programs, in SI units; its phases are in the JSON alone."""
+    return {name: getattr(profile, name) for name in _EXACT}
+
+
+def newest_answer(profiles: Sequence[TrafficProfile]) -> str:
+    """Return what is known so far, in one line: the surest period, or why there is none yet."""
+    periodic = [profile for profile in profiles if profile.status == "periodic"]
+    if periodic:
+        best = max(periodic, key=lambda profile: profile.confidence or 0.0)
+        return f"{best.label}: {format_duration(best.period_s)}, {best.n_cycles:.0f} iterations"
+    busy = [profile for profile in profiles if profile.status not in ("idle", "no_data")]
+    return f"{busy[0].label}: {busy[0].status}" if busy else "no traffic yet"
+
+
+def _period(profile: TrafficProfile) -> str:
+    if profile.period_s is None or profile.period_high_s is None:
+        return format_duration(profile.period_s)
+    return f"{format_duration(profile.period_s)} ± {format_duration(profile.period_high_s - profile.period_s)}"
+
+
+def _phases(profile: TrafficProfile) -> str:
+    shown = [
+        f"{phase.kind.capitalize()} {format_duration(phase.width_s)} at {format_rate(phase.rate_bps)}"
+        for phase in profile.phases
+        if phase.kind == "up"
+    ]
+    return ", ".join(shown) or f"mean {format_rate(profile.mean_bps)}"
+
+
+def _note(profile: TrafficProfile) -> str:
+    if profile.status != "periodic":
+        return profile.reason
+    outliers = f"{len(profile.outliers)} long iterations" if profile.outliers else ""
+    return "; ".join(part for part in (outliers, *profile.warnings) if part) or "-"

@@ -1,0 +1,53 @@
+"""Readings of a described series to a rate: where units and widths of the store meet `RateSeries`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from profiler.signals import RateSeries
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from profiler.store import Series
+
+__all__ = ["rate_series"]
+
+UNBOUNDED_BITS: Final = 64
+
+
+def rate_series(series: Series, *, t_ns: NDArray[np.int64], value: NDArray[np.int64]) -> RateSeries:
+    """Return the rate of a series of bytes.
+
+    Parameters
+    ----------
+    series
+        What was read.
+    t_ns
+        Time of each reading, UTC epoch ns, shape (n_readings,).
+    value
+        The readings in canonical bytes, shape (n_readings,).
+
+    Raises
+    ------
+    BadInput
+        If the readings are no rate: a negative counter, overlapping windows.
+    """
+    if series.kind == "delta":
+        # Bytes of a delta came after the read before, so the first one's window is not known.
+        rate = RateSeries.from_deltas(t_ns, value[1:])
+    else:
+        rate = RateSeries.from_counter(t_ns, value, width_bits=_width_bits(series))
+    return rate.named(
+        host=series.host, device=series.device, port=series.port, direction=series.direction, layer=series.layer
+    )
+
+
+def _width_bits(series: Series) -> int:
+    """Return the width at which the counter of canonical bytes wraps; words of 4 bytes make it 2 bits wider."""
+    if series.width_bits is None or series.width_bits >= UNBOUNDED_BITS:
+        return UNBOUNDED_BITS
+    wider_bits = math.log2(series.raw_scale)
+    return min(UNBOUNDED_BITS, series.width_bits + int(wider_bits)) if wider_bits.is_integer() else UNBOUNDED_BITS
