@@ -156,7 +156,7 @@ def read_mapping(name: str | Path) -> Mapping:
 
 
 def plain_mapping(time_column: str) -> Mapping:
-    """Return the mapping of a table whose first column is ``t_ns`` or ``t_s``, its others ``<device>.rx_bytes`` or so."""
+    """Return the mapping of a table whose first column is ``t_ns`` or ``t_s``, the others ``<device>.rx_bytes``."""
     return Mapping(
         name="plain",
         time=TimeColumn(column=time_column, unit=time_column.removeprefix("t_")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from profiler.errors import BadInput, UsageError
+from profiler.importers.capture import CAPTURE
 from profiler.importers.contents import head_of, kind_of
 from profiler.importers.delimited import DELIMITED
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["IMPORTERS", "importer_of"]
 
 IMPORTERS: Final[dict[str, Importer]] = {
+    "capture": CAPTURE,
     "delimited": DELIMITED,
 }
 """Importers by name, in the order in which they are asked."""

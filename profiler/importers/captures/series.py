@@ -1,0 +1,149 @@
+"""The series of a capture: which flow belongs to which, and their bins on the way to a sink."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.importers.captures.bins import BIN, SERIES
+from profiler.importers.captures.names import FlowName, read_name
+from profiler.importers.captures.packets import PLACE, TRANSPORT
+from profiler.importers.captures.rates import NEVER, samples_of
+from profiler.store.series import Series
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from profiler.importers.sink import Sink
+
+__all__ = ["SeriesBy", "SeriesTable"]
+
+SeriesBy = Literal["pair", "flow"]
+
+MOST_SERIES: Final = 1 << 16
+"""Series that are told apart; the bytes of further ones go to series 0, called ``other``."""
+
+MOST_ROWS_AT_ONCE: Final = 1 << 15
+"""Bins made into samples at once, which bounds the zeros that are made with them."""
+
+_PROTOCOLS: Final = {1: "icmp", 6: "tcp", 17: "udp", 27: "ib", 47: "gre", 58: "icmp6", 132: "sctp"}
+
+
+class SeriesTable:
+    """Every series of a capture.
+
+    Parameters
+    ----------
+    sink
+        Takes their samples.
+    bin_ns
+        Width of a bin.
+    by
+        What one series is: all traffic from one address to another, or one flow.
+    source
+        The capture.
+    """
+
+    def __init__(self, sink: Sink, *, bin_ns: int, by: SeriesBy, source: str) -> None:
+        self.n_samples = 0
+        self.n_left_out = 0
+        self._sink = sink
+        self._bin_ns = bin_ns
+        self._by = by
+        self._source = source
+        self._of_flow = np.zeros(1 << 12, dtype=np.int64)
+        self._n_flows = 1
+        self._numbers: dict[bytes, int] = {}
+        self._first_keys: list[NDArray[np.uint64]] = [np.zeros(6, dtype=np.uint64)]
+        self._last_bin = np.full(MOST_SERIES, NEVER, dtype=np.int64)
+        self._identities: dict[int, int] = {}
+
+    def of_flows(self, flow_keys: NDArray[np.uint64], flows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of the series of each flow, shape (n_packets,); ``flow_keys`` has all flows so far."""
+        self._know(flow_keys)
+        series: NDArray[np.int64] = self._of_flow[flows]
+        return series
+
+    def write(self, bins: NDArray[np.int64], *, points: list[str]) -> None:
+        """Write rows of bins; those of one series come in order from call to call."""
+        for part in _parts(bins):
+            self._write(part, points)
+
+    def _write(self, bins: NDArray[np.int64], points: list[str]) -> None:
+        samples = samples_of(bins, self._last_bin, bin_ns=self._bin_ns)
+        self._last_bin[bins[:, SERIES]] = bins[:, BIN]
+        edges = np.flatnonzero(np.diff(samples.series)) + 1
+        for start, stop in zip([0, *edges], [*edges, samples.series.size], strict=True):
+            if stop > start:
+                self._sink.write_samples(
+                    self._identity(int(samples.series[start]), points),
+                    samples.t_ns[start:stop],
+                    samples.value[start:stop],
+                    window_ns=samples.window_ns[start:stop],
+                    flags=samples.flags[start:stop],
+                )
+        self.n_samples += samples.series.size
+
+    def _identity(self, number: int, points: list[str]) -> int:
+        if number not in self._identities:
+            name = read_name(self._first_keys[number])
+            series = _series(name, point=points[name.interface], by=self._by, source=self._source)
+            self._sink.add_series(series)
+            self._identities[number] = series.series_id
+        return self._identities[number]
+
+    def _know(self, flow_keys: NDArray[np.uint64]) -> None:
+        new = flow_keys[self._n_flows :]
+        while len(self._of_flow) < len(flow_keys):
+            self._of_flow = np.concatenate((self._of_flow, np.zeros_like(self._of_flow)))
+        named = new.copy()
+        if self._by == "pair":
+            named[:, TRANSPORT] >>= np.uint64(40)
+            named[:, PLACE] >>= np.uint64(32)
+        for i, key in enumerate(named):
+            self._of_flow[self._n_flows + i] = self._number(key.tobytes(), new[i])
+        self._n_flows = len(flow_keys)
+
+    def _number(self, name: bytes, key: NDArray[np.uint64]) -> int:
+        number = self._numbers.get(name)
+        if number is None:
+            if len(self._first_keys) == MOST_SERIES:
+                self.n_left_out += 1
+                return 0
+            number = self._numbers[name] = len(self._first_keys)
+            self._first_keys.append(key.copy())
+        return number
+
+
+def _parts(bins: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield rows a part at a time, cut between series unless one alone is longer."""
+    cuts = np.flatnonzero(np.diff(bins[:, SERIES], append=-1)) + 1
+    start = 0
+    while start < len(bins):
+        i_cut = np.searchsorted(cuts, start + MOST_ROWS_AT_ONCE, side="right") - 1
+        stop = int(cuts[i_cut]) if i_cut >= 0 and cuts[i_cut] > start else min(len(bins), start + MOST_ROWS_AT_ONCE)
+        yield bins[start:stop]
+        start = stop
+
+
+def _series(name: FlowName, *, point: str, by: SeriesBy, source: str) -> Series:
+    """Return the series that a flow's bytes go to: the sender is the host, who it sends to the device."""
+    device = name.dst or "other"
+    if by == "flow" and name.proto is not None:
+        protocol = _PROTOCOLS.get(name.proto, str(name.proto))
+        ports = f" {name.sport}>{name.dport}" if name.sport or name.dport else ""
+        queue_pair = f" qp {name.qp}" if name.qp is not None else ""
+        device = f"{device} {protocol}{ports}{queue_pair}"
+    return Series(
+        host=name.src or "other",
+        device=device,
+        port=point,
+        direction="transmit",
+        kind="delta",
+        layer="capture",
+        raw_name="orig_len",
+        width_bits=None,
+        source=source,
+    )

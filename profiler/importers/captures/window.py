@@ -1,0 +1,81 @@
+"""The bytes of a capture as a window that slides over them, so that a record is never cut at a block's end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.errors import BadInput
+
+__all__ = ["ByteWindow"]
+
+WINDOW_BYTES: Final = 1 << 20
+
+
+class ByteWindow:
+    """Bytes ``data[start:stop]`` of a stream, of which ``data[0]`` is byte ``offset``.
+
+    Parameters
+    ----------
+    pieces
+        The stream, piece by piece. When it ends in `BadInput`, the bytes before count, and `damage` tells why.
+    """
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self.data: NDArray[np.uint8] = np.empty(2 * WINDOW_BYTES, dtype=np.uint8)
+        self.start = 0
+        self.stop = 0
+        self.damage: BadInput | None = None
+        self._offset = 0
+        self._pieces = pieces
+
+    @property
+    def position(self) -> int:
+        """Offset of ``data[start]`` in the stream."""
+        return self._offset + self.start
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes in the window."""
+        return self.stop - self.start
+
+    def take(self, n_bytes: int) -> bytes:
+        """Return the first bytes of the window, and move past them; fewer only at the end of the stream."""
+        while self.n_bytes < n_bytes and self.slide():
+            pass
+        taken = self.data[self.start : min(self.stop, self.start + n_bytes)].tobytes()
+        self.start += len(taken)
+        return taken
+
+    def peek(self, n_bytes: int) -> bytes:
+        """Return the first bytes of the window; fewer only at the end of the stream."""
+        taken = self.take(n_bytes)
+        self.start -= len(taken)
+        return taken
+
+    def slide(self) -> bool:
+        """Let go of the bytes before ``start`` and append about `WINDOW_BYTES`; return whether there were any."""
+        kept = self.data[self.start : self.stop].copy()
+        self._offset += self.start
+        self.start, self.stop = 0, 0
+        self._append(kept)
+        try:
+            for piece in self._pieces:
+                self._append(np.frombuffer(piece, dtype=np.uint8))
+                if self.stop >= kept.size + WINDOW_BYTES:
+                    break
+        except BadInput as damage:
+            self.damage = damage
+        return self.stop > kept.size
+
+    def _append(self, piece: NDArray[np.uint8]) -> None:
+        stop = self.stop + piece.size
+        if stop > self.data.size:
+            grown = np.empty(max(stop, 2 * self.data.size), dtype=np.uint8)
+            grown[: self.stop] = self.data[: self.stop]
+            self.data = grown
+        self.data[self.stop : stop] = piece
+        self.stop = stop
