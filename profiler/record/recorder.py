@@ -128,6 +128,7 @@ def _write(
         writer.warn(str(error))
     for counter in sampler.counters:
         writer.add_series(counter.series)
+    writer.seal()  # what is slow the first time, such as imports, is over before the clock starts
     n_told = len(sampler.broken)
     for chunk in sampler.chunks(stop=stop, duration_s=timing.duration_s):
         _write_chunk(writer, chunk)

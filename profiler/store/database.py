@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -72,13 +71,13 @@ def open_database(root: Path, *, mode: Literal["ro", "rw"]) -> sqlite3.Connectio
     """
     path = root / MANIFEST_NAME
     with explained(path):
-        database = _connect(path, mode)
         try:
-            _check(database, path)
-        except BaseException:
-            database.close()
-            raise
-    return database
+            return _open(path, mode)
+        except sqlite3.OperationalError:
+            if mode == "rw" or _has_log(path):
+                raise
+            # A full or read-only disk has no room for the files beside a WAL database; here they would be empty.
+            return _open(path, "ro&immutable=1")
 
 
 @contextmanager
@@ -105,19 +104,26 @@ def explained(path: Path) -> Iterator[None]:
         raise LakeError(f"{path}: {error}; {remedy}") from error
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?mode={mode}"
-    if mode == "ro" and _is_frozen(path):
-        uri += "&immutable=1"
-    # A writer seals in a thread of its own, and never uses the connection from two at once.
-    database = sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-    database.execute("pragma synchronous = full")  # WAL's default may lose the last commits in a power cut
+def _open(path: Path, mode: str) -> sqlite3.Connection:
+    database = _connect(path, mode)
+    try:
+        database.execute("pragma synchronous = full")  # WAL's default may lose the last commits in a power cut
+        _check(database, path)
+    except BaseException:
+        database.close()
+        raise
     return database
 
 
-def _is_frozen(path: Path) -> bool:
-    """Return whether nobody writes, and we cannot: then SQLite must not try to make the files that WAL needs."""
-    return not os.access(path.parent, os.W_OK) and not path.with_name(path.name + "-wal").exists()
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    # A writer seals in a thread of its own, and never uses the connection from two at once.
+    return sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+
+
+def _has_log(path: Path) -> bool:
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def _is_empty(database: sqlite3.Connection) -> bool:

@@ -163,6 +163,17 @@ class LakeWriter:
         if len(self._messages) < _MESSAGES:
             self._messages.append(message)
 
+    def seal(self) -> None:
+        """Seal what was written so far, and wait until it is safe and counts.
+
+        Raises
+        ------
+        LakeError
+            If it cannot be sealed.
+        """
+        self._seal("new")
+        self._sealer.wait()
+
     def _append(self, series_id: int, columns: Mapping[str, NDArray[Any]]) -> None:
         n_rows = columns["t_ns"].size
         start = 0

@@ -1,0 +1,151 @@
+"""Opening a lake, its derived tables, and what is said when it is not as it should be."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+from unittest.mock import Mock
+
+import pyarrow as pa
+import pytest
+
+from profiler.errors import BadInput, LakeError, UsageError
+from profiler.schema import SCHEMA_VERSION, Flag, arrow_schema
+from profiler.store import Lake
+from profiler.store.database import MANIFEST_NAME
+from tests.profiler.recordings import T0_NS, port, recording, row, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake.open(tmp_path / "lake", create=True)
+
+
+# Flows and derived tables
+
+
+def test_flows_are_read_back_by_key(lake: Lake) -> None:
+    flows = pa.table({"flow_id": pa.array([1, 2, 1], pa.uint64()), "src": ["a", "b", "c"], "bytes": [10, 20, 30]})
+    with lake.writer(recording()) as writer:
+        writer.write_flows(flows)
+        with pytest.raises(BadInput, match="unknown column colour"):
+            writer.write_flows(flows.append_column("colour", pa.array(["red"] * 3)))
+    rows = {entry["flow_id"]: entry for entry in lake.read("flows").to_pylist()}
+    assert {key: (entry["src"], entry["bytes"], entry["qp"]) for key, entry in rows.items()} == {
+        1: ("c", 30, None),
+        2: ("b", 20, None),
+    }
+
+
+def test_replace_puts_rows_in_place_of_all_before(lake: Lake) -> None:
+    lake.replace("jobs", pa.table({"job_id": ["a", "b", "b"], "n_ranks": [1, 2, 3]}))
+    assert lake.read("jobs").to_pylist() == [
+        {"job_id": "a", "n_ranks": 1, "source": None},
+        {"job_id": "b", "n_ranks": 3, "source": None},
+    ]
+    lake.replace("jobs", pa.table({"job_id": ["c"]}))
+    assert [entry["job_id"] for entry in lake.read("jobs").to_pylist()] == ["c"]
+    assert len(lake.files("jobs")) == 1
+
+
+def test_tables_replaced_together_change_together_or_not_at_all(lake: Lake) -> None:
+    jobs, shifts = pa.table({"job_id": ["a"]}), pa.table({"job_id": ["a"], "shift_s": [0.1]})
+    lake.replace_all({"jobs": jobs, "shifts": shifts})
+    with pytest.raises(BadInput, match="table shifts: column job_id is missing"):
+        lake.replace_all({"jobs": pa.table({"job_id": ["b"]}), "shifts": pa.table({"shift_s": [0.2]})})
+    assert lake.read("jobs")["job_id"].to_pylist() == ["a"]
+    assert lake.read("shifts")["shift_s"].to_pylist() == [0.1]
+
+
+@pytest.mark.parametrize("table", ["samples", "series", "flows", "recordings", "weather"])
+def test_only_derived_and_known_tables_can_be_replaced(lake: Lake, table: str) -> None:
+    with pytest.raises(UsageError, match=table):
+        lake.replace(table, pa.table({"job_id": ["a"]}))
+
+
+def test_rows_that_do_not_fit_the_schema_are_refused(lake: Lake) -> None:
+    with pytest.raises(BadInput, match="column n_ranks: expected int32"):
+        lake.replace("jobs", pa.table({"job_id": ["a"], "n_ranks": ["many"]}))
+    with pytest.raises(BadInput, match="column job_id: 1 nulls"):
+        lake.replace("jobs", pa.table({"job_id": pa.array([None], pa.string())}))
+
+
+def test_an_empty_table_reads_as_no_rows_in_its_schema(lake: Lake) -> None:
+    assert lake.read("links").schema.equals(arrow_schema("links"))
+    assert lake.read("links").num_rows == 0
+    with pytest.raises(UsageError, match="may not fit in memory"):
+        lake.read("samples")
+
+
+# Opening
+
+
+def test_a_missing_lake_and_other_things_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(LakeError, match="no such lake; make one with offbeat record"):
+        Lake.open(tmp_path / "none")
+    with pytest.raises(LakeError, match="not a lake, it has no manifest"):
+        Lake.open(tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(LakeError, match=r"not empty \(it has notes\.txt\)"):
+        Lake.open(tmp_path, create=True)
+    with pytest.raises(LakeError, match="not a lake"):
+        Lake.open(tmp_path / "notes.txt")
+    with pytest.raises(LakeError, match=r"notes\.txt: File exists"):
+        Lake.open(tmp_path / "notes.txt", create=True)
+
+
+def test_a_manifest_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST_NAME).write_bytes(b"no database at all, but long enough to have a header" * 20)
+    with pytest.raises(LakeError, match="not a database; this is not a lake"):
+        Lake.open(tmp_path, create=True)
+    (tmp_path / MANIFEST_NAME).unlink()
+    with sqlite3.connect(tmp_path / MANIFEST_NAME) as database:
+        database.execute("create table diary (day)")
+    database.close()
+    with pytest.raises(LakeError, match="not the manifest of a lake"):
+        Lake.open(tmp_path)
+
+
+def test_a_lake_of_another_version_says_which(lake: Lake) -> None:
+    with sqlite3.connect(lake.root / MANIFEST_NAME) as database:
+        database.execute(f"pragma user_version = {SCHEMA_VERSION + 7}")
+    database.close()
+    with pytest.raises(LakeError, match=f"schema version {SCHEMA_VERSION + 7}, this Offbeat reads"):
+        Lake.open(lake.root)
+
+
+def test_a_lake_whose_making_was_cut_short_is_completed_by_the_next_writer(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST_NAME).touch()
+    with pytest.raises(LakeError, match="its making was cut short"):
+        Lake.open(tmp_path)
+    assert write(Lake.open(tmp_path, create=True), "a", [1])
+
+
+def test_a_file_that_is_damaged_or_gone_is_named(lake: Lake) -> None:
+    series_id = write(lake, "a", [1, 2, 3])
+    (path,) = lake.files("samples")
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(LakeError, match=rf"{path.name}: the manifest names it, but"):
+        lake.counter(series_id)
+    path.unlink()
+    with pytest.raises(LakeError, match=rf"{path.name}: the manifest names it, but"):
+        lake.counter(series_id)
+
+
+def test_a_lake_moved_elsewhere_still_works(lake: Lake) -> None:
+    series_id = write(lake, "a", [1, 2, 3])
+    moved = lake.root.rename(lake.root.with_name("moved"))
+    assert Lake.open(moved).counter(series_id).value.tolist() == [1, 2, 3]
+
+
+def test_a_failure_to_seal_reaches_the_caller_and_marks_the_recording(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = lake.writer(recording())
+    monkeypatch.setattr("profiler.store.sealer.write_segment", Mock(side_effect=LakeError("disk full")))
+    with pytest.raises(LakeError, match="disk full"), writer:
+        writer.write_samples(writer.add_series(port()), [T0_NS], [1], flags=Flag.MISSED)
+    assert (row(lake, "a")["status"], row(lake, "a")["message"]) == ("error", "disk full")
