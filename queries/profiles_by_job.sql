@@ -1,16 +1,17 @@
 -- purpose: the series that each job's profile comes from, or why the job has none
 -- params: job_id text = null: only this job
 -- returns: job_id, n_ranks, n_links, n_series, series_id, weight_frac, status, period_s, confidence,
---   mean_bps, peak_bps, duty_frac, reason
+--   mean_bps, peak_bps, duty_frac, bottleneck_bps, reason
 -- order: job_id
 --
 -- n_links: links and directions that the job crosses; n_series: series that carry its traffic and no other
--- job's.
+-- job's; bottleneck_bps: rate of the chosen series that the slowest link of the job's path carries.
 with crossings as (
     select
         job_id,
-        count(*) as n_links
-    from paths
+        count(*) as n_links,
+        min(capacity_bps / load_frac) as bottleneck_bps
+    from link_jobs
     group by job_id
 ),
 
@@ -35,6 +36,7 @@ select
     job_profiles.mean_bps,
     job_profiles.peak_bps,
     job_profiles.duty_frac,
+    crossings.bottleneck_bps,
     case
         when crossings.n_links is null then 'its ranks send nothing across a link'
         when carriers.n_series is null then 'no counter of a port that carries this job alone'

@@ -1,15 +1,19 @@
--- purpose: on links that two or more jobs cross, in every stretch of time, how many jobs were Up and what
---   they asked for
+-- purpose: on links that several jobs cross, in every stretch of time, how many were Up and what they asked
+--   for
 -- params: none
 -- returns: link_id, direction, t_ns, window_ns, capacity_bps, n_jobs, n_jobs_up, jobs_up, demand_bps,
 --   over_bytes
 -- order: none
 --
--- Demand is what the jobs' own ports carried, so over_bytes arrived faster than the link sends and had to
--- queue. Ports are read at different times: their bytes are spread evenly over each read's window into
--- common bins, a fiftieth of the link's shortest period wide. Bins in which a job was not observed, and
--- windows longer than half a period, in which phases cannot be told, are left out. t_ns is the end of the
--- bin.
+-- Demand is what the jobs' own ports carried, each job at most the capacity, since one job alone is no
+-- contention. over_bytes therefore arrived faster than the link sends because jobs met, and had to queue;
+-- where congestion control throttles the jobs, they are few, and the time shared tells more.
+--
+-- Ports are read at different times: their bytes are spread evenly over each read's window into common bins
+-- (t_ns is the end of one), a fiftieth of the link's shortest period wide. A job is Up in a bin above its
+-- threshold of view job_timeline, and in pauses of at most three bins between such bins. Bins in which a
+-- job was not observed, and windows longer than half a period, in which phases cannot be told, are left
+-- out.
 with shared as (
     select
         link_id,
@@ -31,8 +35,8 @@ windows as (
         link_jobs.job_id,
         job_timeline.t_ns - job_timeline.window_ns as start_ns,
         job_timeline.t_ns as end_ns,
-        job_timeline.is_up,
-        job_timeline.rate_bps * link_jobs.load_frac as demand_bps
+        job_timeline.rate_bps * link_jobs.load_frac as demand_bps,
+        job_timeline.up_bps * link_jobs.load_frac as up_bps
     from shared
     inner join link_jobs on shared.link_id = link_jobs.link_id and shared.direction = link_jobs.direction
     inner join job_timeline on link_jobs.job_id = job_timeline.job_id
@@ -63,10 +67,26 @@ job_bins as (
         job_id,
         i_bin,
         sum(demand_bps * overlap_ns) / bin_ns as demand_bps,
-        coalesce(sum(overlap_ns) filter (where is_up), 0) * 2 > bin_ns as is_up
+        case when sum(demand_bps * overlap_ns) / bin_ns > any_value(up_bps) then i_bin end as i_busy
     from pieces
     group by link_id, direction, n_jobs, bin_ns, capacity_bps, job_id, i_bin
     having sum(overlap_ns) = bin_ns
+),
+
+bursts as (
+    select
+        *,
+        coalesce(min(i_busy) over onward - max(i_busy) over so_far <= 4, false) as is_up
+    from job_bins
+    window
+        so_far as (
+            partition by link_id, direction, job_id order by i_bin
+            rows between unbounded preceding and current row
+        ),
+        onward as (
+            partition by link_id, direction, job_id order by i_bin
+            rows between current row and unbounded following
+        )
 )
 
 select
@@ -79,7 +99,9 @@ select
     count(*) filter (where is_up) as n_jobs_up,
     coalesce(string_agg(job_id, ', ' order by job_id) filter (where is_up), '') as jobs_up,
     sum(demand_bps) as demand_bps,
-    cast(round(greatest(sum(demand_bps) - capacity_bps, 0) * bin_ns / 8e9) as bigint) as over_bytes
-from job_bins
+    cast(
+        round(greatest(sum(least(demand_bps, capacity_bps)) - capacity_bps, 0) * bin_ns / 8e9) as bigint
+    ) as over_bytes
+from bursts
 group by link_id, direction, n_jobs, bin_ns, capacity_bps, i_bin
 having count(*) = n_jobs
