@@ -1,4 +1,4 @@
-"""``offbeat report``."""
+"""``offbeat report``: an analysis as a page."""
 
 from __future__ import annotations
 
@@ -7,27 +7,45 @@ from typing import Annotated
 
 import typer
 
+from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, print_json, print_rows
+from pipeline.cli.progress import port_progress
+
 __all__ = ["report"]
 
 
 def report(
-    lake: Annotated[Path, typer.Option("--lake", help="Lake to analyse.")],
-    cluster: Annotated[Path | None, typer.Option("--cluster", help="Cluster file: hosts, links, jobs.")] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
+    lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake.")],
+    cluster: Annotated[
+        Path | None, typer.Option("--cluster", help="TOML file of links and jobs; else those the lake knows.")
+    ] = None,
+    path: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    output: FormatOption = Format.TABLE,
+    as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
 ) -> None:
-    """Analyse a lake and write the result as one HTML page that needs no network.
+    """Analyse a lake and write what was found as one HTML page that needs no network.
 
     Example:
 
-        offbeat report --lake out/lake --cluster sample_data/cluster.toml -o report.html
+        offbeat report --lake lake --cluster cluster.toml -o report.html
     """
     from datetime import UTC, datetime
 
     from pipeline.flow import analyze
-    from pipeline.report import Origin, render, write_page
+    from pipeline.outfile import Existing, check_target, write_text
+    from pipeline.report import Origin, render
 
-    analysis = analyze(lake, cluster=cluster)
+    existing: Existing = "replace" if force else "keep"
+    check_target(path, existing=existing)
+    with port_progress() as on_port:
+        analysis = analyze(lake, cluster=cluster, on_port=on_port)
     origin = Origin(lake=str(lake), cluster=str(cluster or ""), made_at=datetime.now(tz=UTC))
-    write_page(render(analysis, origin=origin), output, existing="replace" if force else "keep")
-    typer.echo(output)
+    write_text(render(analysis, origin=origin), path, existing=existing)
+    chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
+    if chosen is Format.JSON:
+        print_json({"kind": "report", "version": 1, "path": str(path)})
+    elif chosen is Format.CSV:
+        print_rows([{"path": str(path)}], output=chosen)
+    else:
+        typer.echo(path)

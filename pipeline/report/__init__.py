@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.report.file import write_page
 from pipeline.report.page import Origin, render
+from pipeline.report.summary import summarize
 
-__all__ = ["Origin", "render", "write_page"]
+__all__ = ["Origin", "render", "summarize"]

@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 from pipeline.analysis import LinkAnalysis, Skipped
-from pipeline.report import Origin, render, write_page
+from pipeline.report import Origin, render
 from pipeline.report.palette import N_JOB_COLOURS, job_colours
-from profiler.errors import UsageError
 from profiler.phases import TrafficProfile
 from tests.pipeline.analyses import analysis, colliding_pair, judged, link, paced_link, vgg
 
@@ -238,24 +237,6 @@ def test_many_contended_links_are_listed_but_only_the_worst_are_drawn(monkeypatc
 
 def test_same_analysis_makes_the_same_page(page: str) -> None:
     assert render(colliding_pair(), origin=ORIGIN) == page
-
-
-def test_page_is_never_overwritten_unless_asked(tmp_path: Path) -> None:
-    target = tmp_path / "report.html"
-    write_page("old", target)
-
-    with pytest.raises(UsageError, match=r"report\.html: exists; give --force"):
-        write_page("new", target)
-    assert target.read_text() == "old"
-
-    write_page("new", target, existing="replace")
-    assert target.read_text() == "new"
-    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
-
-
-def test_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no folder"):
-        write_page("page", tmp_path / "none" / "report.html")
 
 
 def _open_in_chromium(page: str, folder: Path) -> tuple[str, str, list[str]]:

@@ -10,6 +10,7 @@ from pipeline.analysis import Analysis, Skipped
 from pipeline.compat.result import VERDICTS, JobShift
 from pipeline.report.advice import advise
 from pipeline.report.headline import caveats, expect, headline, lead
+from pipeline.report.summary import summarize
 from pipeline.report.verdicts import VERDICT_WORDS, explain_verdict, score_lines, severity
 from pipeline.shifts import ShiftPlan
 from tests.pipeline.analyses import (
@@ -172,3 +173,26 @@ def test_links_come_in_order_of_trouble() -> None:
     found = [judged("uncontended", "A"), judged("futile", "A"), judged("overloaded", "A"), paced_link().compatibility]
 
     assert [item.verdict for item in sorted(found, key=severity)] == ["overloaded", "paced", "futile", "uncontended"]
+
+
+def test_summary_says_the_finding_the_advice_the_reason_and_the_caveats_in_this_order() -> None:
+    lines = summarize(colliding_pair())
+
+    assert lines[0] == "A and B collide on t1; shifting and pacing them should keep them apart."
+    assert lines[1] == "Start B's all-reduce 133 ms after A's, every 266 ms."
+    assert lines[3].startswith("t1 a-b: shift and pace. ")
+    assert lines[-1].startswith("Note: ")
+
+
+def test_summary_of_many_links_tells_the_worst_and_counts_the_rest() -> None:
+    trunk = paced_link()
+    links = [
+        replace(trunk, link=f"t{i}", compatibility=replace(trunk.compatibility, score_now=1 - i / 100))
+        for i in range(7)
+    ]
+
+    lines = summarize(analysis(*links))
+
+    told = [line for line in lines if "shift and pace" in line]
+    assert [line.split()[0] for line in told] == ["t6", "t5", "t4", "t3", "t2"]
+    assert "2 more links are contended." in lines
