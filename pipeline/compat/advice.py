@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipeline.compat.prediction import predict
 from pipeline.compat.result import JobShift
-from pipeline.compat.verdict import LASTING_S, Evidence, judge_demand, judge_lack, judge_pacing, judge_shift
+from pipeline.compat.verdict import LASTING_S, Evidence, judge_contention, judge_demand, judge_pacing, judge_shift
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from pipeline.compat.findings import Findings
     from pipeline.compat.members import Members
+    from pipeline.compat.prediction import Prediction
     from pipeline.compat.result import Verdict
 
 __all__ = ["Advice", "advise", "advise_unshiftable"]
@@ -24,7 +25,7 @@ __all__ = ["Advice", "advise", "advise_unshiftable"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What to do: the verdict with its reason, a shift for every periodic job, and what the simulator predicts of it."""
+    """The verdict with its reason, a shift for every periodic job, and what the simulator predicts of it."""
 
     verdict: Verdict
     reason: str
@@ -37,26 +38,17 @@ def advise(findings: Findings, *, rng: np.random.Generator) -> Advice:
 
     Shifts are given with every verdict; those of the best score where none is recommended.
     """
-    members = findings.members
     shifts = _best_shifts(findings)
-    judgement = judge_demand(members, capacity_bps=findings.capacity_bps)
+    evidence = _evidence(findings)
+    judgement = judge_demand(findings.members, evidence=evidence, capacity_bps=findings.capacity_bps)
     if judgement is not None:
         return Advice(verdict=judgement.verdict, reason=judgement.reason, shifts=shifts)
-    evidence = Evidence(
-        score_best=findings.score(findings.best.excess_bps),
-        score_random=findings.score(findings.random_bps),
-        score_paced=findings.score(findings.paced.excess_bps),
-        hold_s=findings.best.hold_s,
-    )
-    free_bps = findings.capacity_bps - members.background_bps
     judgement = judge_shift(evidence, needed_s=_needed_s(findings))
     if judgement is not None:
-        shifted = predict(members.profiles, shifts=shifts, free_bps=free_bps, rng=rng)
-        return Advice(
-            verdict=judgement.verdict, reason=judgement.reason, shifts=shifts, predicted=shifted.figures("shifted")
-        )
+        predicted = _predicted(findings, shifts=shifts, rng=rng).figures("shifted")
+        return Advice(verdict=judgement.verdict, reason=judgement.reason, shifts=shifts, predicted=predicted)
     held = findings.paced.shifts
-    prediction = predict(members.profiles, shifts=held, free_bps=free_bps, rng=rng)
+    prediction = _predicted(findings, shifts=held, rng=rng)
     stretch_frac = max(shift.stretch_frac or 0.0 for shift in held)
     judgement = judge_pacing(evidence, prediction=prediction, stretch_frac=stretch_frac)
     return Advice(
@@ -69,8 +61,23 @@ def advise(findings: Findings, *, rng: np.random.Generator) -> Advice:
 
 def advise_unshiftable(members: Members, *, capacity_bps: float) -> Advice:
     """Return the advice for traffic none of which has a period."""
-    judgement = judge_demand(members, capacity_bps=capacity_bps) or judge_lack(members, capacity_bps=capacity_bps)
+    judgement = judge_contention(members, capacity_bps=capacity_bps)
     return Advice(verdict=judgement.verdict, reason=judgement.reason)
+
+
+def _evidence(findings: Findings) -> Evidence:
+    return Evidence(
+        score_best=findings.score(findings.best.excess_bps),
+        score_random=findings.score(findings.random_bps),
+        score_paced=findings.score(findings.paced.excess_bps),
+        hold_s=findings.best.hold_s,
+        shares_beat=findings.best.shares_beat,
+    )
+
+
+def _predicted(findings: Findings, *, shifts: Sequence[JobShift], rng: np.random.Generator) -> Prediction:
+    free_bps = findings.capacity_bps - findings.members.background_bps
+    return predict(findings.members.profiles, shifts=shifts, free_bps=free_bps, rng=rng)
 
 
 def _needed_s(findings: Findings) -> float:

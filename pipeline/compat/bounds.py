@@ -106,4 +106,4 @@ def _least_coupling(levels: Sequence[Levels], *, excess: Excess) -> float:
 
 
 def _indicators(column: NDArray[np.int64], n_levels: int) -> NDArray[np.float64]:
-    return (column[None, :] == np.arange(n_levels)[:, None]).astype(np.float64)
+    return np.equal(column[None, :], np.arange(n_levels)[:, None]).astype(np.float64)

@@ -144,7 +144,7 @@ def _class_bound(
     excess: Excess,
     reached_bps: float,
 ) -> float:
-    """Return a lower bound for independent classes; 0 if more than one has several jobs, whose shifts matter to each other."""
+    """Return a lower bound for independent classes; 0 if several have shifts that matter to each other."""
     several = [i for i, members in enumerate(classes) if len(members) > 1]
     if not several:
         return reached_bps

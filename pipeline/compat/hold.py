@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from pipeline.compat.relations import relation_between
 from pipeline.compat.timeline import Circle
@@ -14,16 +16,17 @@ from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
     from pipeline.compat.demand import Demand
+    from pipeline.compat.kernel import ShiftCurve
     from pipeline.compat.levels import Excess
     from pipeline.compat.relations import Beat
 
-__all__ = ["PlacedJobs", "drift_hold_s", "hold_s", "time_to_leave_s"]
+__all__ = ["PlacedJobs", "drift_hold_s", "half_life_s", "hold_s"]
 
 BEST_SHARE: Final = 0.01
 """Shifts that lose at most this share of the gain over chance serve as well as the best."""
 
-HALF_SHARE: Final = 0.5
-"""A shift that has lost half of its gain is said to hold no more."""
+N_HARMONICS: Final = 128
+N_BISECTIONS: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,69 +38,94 @@ class PlacedJobs:
     beats: Sequence[Beat]
     excess: Excess
 
+    def curve(self, i_job: int) -> ShiftCurve:
+        """Return the mean excess against the shift of one job, the others standing still."""
+        circle = Circle(demands=self.demands, excess=self.excess)
+        others = [j for j in range(len(self.demands)) if j != i_job]
+        return circle.curve(i_job, shifts_ns=self.shifts_ns, beside=others)
+
 
 def drift_hold_s(jobs: PlacedJobs) -> float:
-    """Return how long the relations of the periods are held: ``(|nu| + 2 u_nu) t <= a`` for every pair (DESIGN section 5)."""
-    slacks_s = _slacks_s(jobs, lost_share=BEST_SHARE)
-    times_s = [
-        time_to_leave_s(slack_s=slacks_s[i], drift_s_per_s=_drift(jobs.beats[i], jobs.beats[j]), diffusion_s=0.0)
-        for i, j in permutations(range(len(jobs.beats)), 2)
-    ]
-    return min(times_s, default=math.inf)
+    """Return how long the relations of the periods are held: ``(|nu| + 2 u_nu) t <= a`` for every pair (DESIGN 5)."""
+    times_s = [math.inf]
+    slack_s = [_slack_s(jobs.curve(i), jobs.shifts_ns[i]) for i in range(len(jobs.beats))]
+    for i, j in permutations(range(len(jobs.beats)), 2):
+        drift = _drift(jobs.beats[i], jobs.beats[j])
+        if drift:
+            times_s.append(slack_s[i] / drift)
+    return min(times_s)
 
 
 def hold_s(jobs: PlacedJobs) -> float:
-    """Return how long the jobs keep at least half of what their shifts gain over chance, through drift and jitter."""
-    slacks_s = _slacks_s(jobs, lost_share=HALF_SHARE)
-    times_s = [
-        time_to_leave_s(
-            slack_s=slacks_s[i],
-            drift_s_per_s=_drift(jobs.beats[i], jobs.beats[j]),
-            diffusion_s=jobs.beats[i].diffusion_s + jobs.beats[j].diffusion_s,
+    """Return how long every job keeps, in expectation, half of what its shift gains over chance."""
+    times_s = []
+    for i, beat in enumerate(jobs.beats):
+        others = [other for j, other in enumerate(jobs.beats) if j != i]
+        times_s.append(
+            half_life_s(
+                jobs.curve(i),
+                jobs.shifts_ns[i],
+                drift=max(_drift(beat, other) for other in others),
+                diffusion_s=beat.diffusion_s + max(other.diffusion_s for other in others),
+            )
         )
-        for i, j in permutations(range(len(jobs.beats)), 2)
-    ]
-    return min(times_s, default=math.inf)
+    return min(times_s)
 
 
-def time_to_leave_s(*, slack_s: float, drift_s_per_s: float, diffusion_s: float) -> float:
-    """Return when a relative phase leaves its slack: the solution of ``drift t + sqrt(diffusion t) = slack``.
+def half_life_s(curve: ShiftCurve, shift_ns: int, *, drift: float, diffusion_s: float) -> float:
+    """Return when the expected gain of a shift over chance has fallen to half.
 
     Parameters
     ----------
-    slack_s
-        How far it may move.
-    drift_s_per_s
-        By how much it moves steadily, in seconds a second.
+    curve, shift_ns
+        Mean excess against a job's shift, and its shift.
+    drift
+        How fast the relative phase moves steadily, in seconds a second; the worse direction counts.
     diffusion_s
-        Variance that it gains, in s² a second: a random walk in which every iteration adds its jitter.
+        Variance that the relative phase gains, in s² a second: a random walk in which every iteration adds its jitter.
 
-    Examples
-    --------
-    >>> time_to_leave_s(slack_s=0.01, drift_s_per_s=0.001, diffusion_s=0.0)
-    10.0
-    >>> time_to_leave_s(slack_s=0.01, drift_s_per_s=0.0, diffusion_s=1e-6)
-    100.0
+    Notes
+    -----
+    Harmonic m of the curve is damped by ``exp(-2 pi^2 m^2 diffusion t / g^2)`` and turned by ``2 pi m drift t / g``.
     """
-    if drift_s_per_s == 0:
-        return slack_s**2 / diffusion_s if diffusion_s else math.inf
-    root = math.sqrt(diffusion_s + 4 * drift_s_per_s * slack_s) - math.sqrt(diffusion_s)
-    return (root / (2 * drift_s_per_s)) ** 2
+    if (drift == 0 and diffusion_s == 0) or curve.mean_bps <= curve.minimum_bps:
+        return math.inf
+    period_s = curve.period_ns / NS_PER_S
+    gain_after = _gain_after(curve, shift_ns, drift=drift / period_s, diffusion=diffusion_s / period_s**2)
+    half_bps = gain_after(0.0) / 2
+    early_s, late_s = 0.0, 1 / (64 * drift / period_s + 64**2 * diffusion_s / period_s**2)
+    while gain_after(late_s) > half_bps:
+        early_s, late_s = late_s, 2 * late_s
+    for _ in range(N_BISECTIONS):
+        middle_s = (early_s + late_s) / 2
+        early_s, late_s = (middle_s, late_s) if gain_after(middle_s) > half_bps else (early_s, middle_s)
+    return early_s
+
+
+def _gain_after(curve: ShiftCurve, shift_ns: int, *, drift: float, diffusion: float) -> Callable[[float], float]:
+    """Return the gain over chance as a function of time; drift in cycles a second, diffusion in cycles² a second."""
+    n_samples = 2 * N_HARMONICS
+    at_ns = shift_ns + np.rint(np.arange(n_samples) * (curve.period_ns / n_samples)).astype(np.int64)
+    amplitude = 2 * np.fft.rfft(curve.at(at_ns))[1:-1] / n_samples
+    harmonic = np.arange(1, N_HARMONICS)
+
+    def gain_after(t_s: float) -> float:
+        damped = amplitude * np.exp(-2 * (math.pi * harmonic) ** 2 * diffusion * t_s)
+        turn = np.exp(2j * math.pi * harmonic * drift * t_s)
+        return -float(max((damped * turn).sum().real, (damped / turn).sum().real))
+
+    return gain_after
 
 
 def _drift(beat: Beat, other: Beat) -> float:
     """Return how fast the phase of one job may move against another's, in seconds a second."""
+    if beat.is_exact and other.is_exact:
+        return 0.0
     relation = relation_between(beat, other)
     return relation.fastest_hz * beat.period_s / relation.p
 
 
-def _slacks_s(jobs: PlacedJobs, *, lost_share: float) -> list[float]:
-    """Return how far each job may move, the others standing still, before that share of the gain over chance is lost."""
-    circle = Circle(demands=jobs.demands, excess=jobs.excess)
-    places = range(len(jobs.demands))
-    slacks_s = []
-    for i in places:
-        curve = circle.curve(i, shifts_ns=jobs.shifts_ns, beside=[j for j in places if j != i])
-        within_bps = lost_share * max(0.0, curve.mean_bps - curve.minimum_bps)
-        slacks_s.append(curve.slack_ns(jobs.shifts_ns[i], within_bps=within_bps) / NS_PER_S)
-    return slacks_s
+def _slack_s(curve: ShiftCurve, shift_ns: int) -> float:
+    """Return how far a job may move, the others standing still, and serve as well."""
+    within_bps = BEST_SHARE * max(0.0, curve.mean_bps - curve.minimum_bps)
+    return curve.slack_ns(shift_ns, within_bps=within_bps) / NS_PER_S

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BestShifts", "best_shifts", "independent_excess"]
 
+MAX_BEAT: Final = 12
+"""Jobs that come round together only after more iterations than this of the slowest have no beat in common."""
+
 KNOWN_PHASE: Final = 0.05
 """Periods are known well enough for a horizon if at its end the relative phase is off by at most this many cycles."""
 
@@ -67,6 +70,12 @@ class BestShifts:
     classes: tuple[tuple[int, ...], ...]
     timeline: Timeline | None
     method: str
+
+    @property
+    def shares_beat(self) -> bool:
+        """Whether all jobs come round together after a few iterations of the slowest."""
+        periods_ns = [demand.period_ns for demand in self.demands]
+        return len(self.classes) == 1 and math.lcm(*periods_ns) <= MAX_BEAT * max(periods_ns)
 
 
 def best_shifts(

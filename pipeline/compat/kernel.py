@@ -208,8 +208,8 @@ def _curve(
     kinks_ns, place = np.unique(meets_ns.ravel() % period_ns, return_inverse=True)
     bend = np.bincount(place.ravel(), weights=bends.ravel(), minlength=kinks_ns.size)
     widths_ns = np.diff(kinks_ns, append=kinks_ns[0] + period_ns)
-    slope = np.cumsum(bend)
-    slope -= float(slope @ widths_ns) / period_ns
+    turned = np.cumsum(bend)
+    slope = turned - float(turned @ widths_ns) / period_ns
     excess_bps = np.concatenate([[0.0], np.cumsum(slope * widths_ns)])
     offset_bps = mean_bps - float((excess_bps[:-1] + excess_bps[1:]) @ widths_ns) / 2 / period_ns
     return ShiftCurve(

@@ -66,7 +66,8 @@ class Excess:
         """Return the expected excess at each rate; any shape."""
         if self.others.rate_bps.size == 1:
             room_bps = self.capacity_bps - self.others.rate_bps[0]
-            return np.maximum(0.0, rate_bps - room_bps)
+            over: NDArray[np.float64] = np.maximum(0.0, rate_bps - room_bps)
+            return over
         knots = self.capacity_bps - self.others.rate_bps[::-1]
         weight = self.others.weight[::-1]
         below = np.searchsorted(knots, rate_bps)
@@ -101,7 +102,7 @@ def _sum(a: Levels, b: Levels) -> Levels:
 
 def _merged(rate_bps: NDArray[np.float64], weight: NDArray[np.float64]) -> Levels:
     rates, place = np.unique(rate_bps, return_inverse=True)
-    return Levels(rate_bps=rates, weight=np.bincount(place, weights=weight, minlength=rates.size))
+    return Levels(rate_bps=rates, weight=_binned(place, weight, rates.size))
 
 
 def _thinned(levels: Levels) -> Levels:
@@ -110,6 +111,10 @@ def _thinned(levels: Levels) -> Levels:
     position = (levels.rate_bps - grid_bps[0]) / step_bps
     left = np.minimum(position.astype(np.int64), MAX_LEVELS - 2)
     share = position - left
-    weight = np.bincount(left, weights=levels.weight * (1 - share), minlength=MAX_LEVELS)
-    weight += np.bincount(left + 1, weights=levels.weight * share, minlength=MAX_LEVELS)
-    return Levels(rate_bps=grid_bps, weight=weight)
+    weight = _binned(left, levels.weight * (1 - share), MAX_LEVELS)
+    return Levels(rate_bps=grid_bps, weight=weight + _binned(left + 1, levels.weight * share, MAX_LEVELS))
+
+
+def _binned(place: NDArray[np.int64], weight: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
+    total: NDArray[np.float64] = np.bincount(place, weights=weight, minlength=n_bins).astype(np.float64)
+    return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -27,7 +28,7 @@ class Members:
     profiles, demands
         Of the periodic jobs, in order of their names.
     background_bps, background_peak_bps
-        Mean and peak of all other traffic together.
+        Mean and peak of all other traffic together; the peak is infinite where it is not known.
     unknown
         Jobs whose traffic has no period and is not constant either.
     """
@@ -62,6 +63,13 @@ def members_of(profiles: Mapping[str, TrafficProfile]) -> Members:
         profiles=periodic,
         demands={name: demand_of(profile, name=name) for name, profile in periodic.items()},
         background_bps=sum(profile.mean_bps or 0.0 for profile in others.values()),
-        background_peak_bps=sum(profile.peak_bps or profile.mean_bps or 0.0 for profile in others.values()),
+        background_peak_bps=sum(_peak_bps(profile) for profile in others.values()),
         unknown=tuple(name for name, profile in others.items() if profile.status not in KNOWN_STATUSES),
     )
+
+
+def _peak_bps(profile: TrafficProfile) -> float:
+    """Return the most that traffic without a period takes: its mean if that is all it ever does, else what is known."""
+    if profile.status in KNOWN_STATUSES:
+        return profile.peak_bps or profile.mean_bps or 0.0
+    return math.inf if profile.peak_bps is None else profile.peak_bps

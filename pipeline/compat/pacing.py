@@ -22,7 +22,7 @@ STRETCH_AT: Final = (0.02, 0.045)
 """DESIGN section 5: a slot 1.02 times the longest natural period is enough at 3 % jitter, 1.045 at 8 %."""
 
 DEFAULT_JITTER_FRAC: Final = 0.06
-"""Of a measured job whose own jitter is not known. Its stretch, 0.035 to 0.04, is what held two real jobs: 266 over 255 ms."""
+"""Of a measured job whose own jitter is not known; its stretch is nearly what held two real jobs, 266 over 255 ms."""
 
 MAX_STRETCH_FRAC: Final = 0.12
 

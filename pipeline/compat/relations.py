@@ -23,7 +23,7 @@ MAX_ORDER: Final = 6
 """Of two measured periods, at most this many of the longer are looked for in a whole number of the shorter."""
 
 CLOCK_UNIT: Final = 60
-"""Measured reference periods are multiples of this many ns, so that related ones (halves to sixths) are whole ns too."""
+"""Measured reference periods are multiples of this many ns: their halves to sixths are whole ns too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Beat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """``p`` iterations of one job against ``q`` of another: drift ``nu_hz`` and its standard error, in cycles a second."""
+    """``p`` iterations of one job against ``q`` of another: drift and its standard error, in cycles a second."""
 
     p: int
     q: int

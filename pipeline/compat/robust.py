@@ -39,14 +39,15 @@ def robust_excess(timeline: Timeline, shifts_ns: Sequence[int], *, jitter_frac: 
     errors = 2 * _kronecker(N_POINTS, periods_ns.size - 1) - 1
     values = []
     for error in errors:
-        moved = [shifts_ns[0], *(np.array(shifts_ns[1:]) + np.rint(error * reach_ns[1:]).astype(np.int64)).tolist()]
+        moves_ns = np.rint(error * reach_ns[1:]).astype(np.int64)
+        moved = [shifts_ns[0], *(np.array(shifts_ns[1:]) + moves_ns).tolist()]
         curve = timeline.curve(0, shifts_ns=moved, beside=range(1, periods_ns.size))
         values.append(curve.mean_over(shifts_ns[0] - int(reach_ns[0]), width_ns=2 * int(reach_ns[0])))
     return float(np.mean(values))
 
 
 def _kronecker(n_points: int, n_dims: int) -> NDArray[np.float64]:
-    """Return points in the unit cube, shape (n_points, n_dims): multiples of the powers of a generalised golden ratio."""
+    """Return points in the unit cube, shape (n_points, n_dims): multiples of powers of a generalised golden ratio."""
     ratio = 1.5
     for _ in range(64):
         ratio = (1 + ratio) ** (1 / (n_dims + 1))

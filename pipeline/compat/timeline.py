@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
 from pipeline.compat.demand import superpose
 from pipeline.compat.kernel import excess_of, shift_curve, window_curve
 
@@ -84,4 +82,4 @@ def excess_at(timeline: Timeline, shifts_ns: Sequence[int]) -> float:
     if n_jobs == 1:
         return timeline.alone(0)
     curve = timeline.curve(0, shifts_ns=shifts_ns, beside=range(1, n_jobs))
-    return float(curve.at(np.int64(shifts_ns[0])))
+    return float(curve.at(shifts_ns[0]))

@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from pipeline.compat.prediction import Prediction
     from pipeline.compat.result import Verdict
 
-__all__ = ["LASTING_S", "Evidence", "Judgement", "judge_demand", "judge_lack", "judge_pacing", "judge_shift"]
+__all__ = [
+    "LASTING_S",
+    "Evidence",
+    "Judgement",
+    "judge_contention",
+    "judge_demand",
+    "judge_pacing",
+    "judge_shift",
+]
 
 MIN_GAIN: Final = 0.01
 """A shift helps if it saves at least this fraction of the capacity over chance."""
@@ -43,6 +51,7 @@ class Evidence:
     score_random: float
     score_paced: float
     hold_s: float
+    shares_beat: bool
 
     @property
     def gain(self) -> float:
@@ -50,35 +59,38 @@ class Evidence:
         return self.score_best - self.score_random
 
 
-def judge_demand(members: Members, *, capacity_bps: float) -> Judgement | None:
-    """Judge what needs no shift to be judged: too little demand to contend, too much to help, or unknown demand."""
-    capacity = format_rate(capacity_bps)
-    if members.peak_bps <= capacity_bps and not members.unknown:
-        return Judgement(
-            verdict="uncontended",
-            reason=f"all peaks together are {format_rate(members.peak_bps)} of {capacity}: no shift is needed",
-        )
+def judge_demand(members: Members, *, evidence: Evidence, capacity_bps: float) -> Judgement | None:
+    """Judge what needs no simulation; None if shifting or pacing the jobs may help.
+
+    Too much demand is said to be futile rather than overloaded where periods have no beat in common: then less demand
+    would not make shifts useful either.
+    """
+    if len(members.profiles) < 2 or members.unknown or members.peak_bps <= capacity_bps:
+        return judge_contention(members, capacity_bps=capacity_bps)
+    if members.mean_bps <= capacity_bps:
+        return None
+    too_much = _too_much(members, capacity_bps=capacity_bps)
+    if not evidence.shares_beat:
+        return Judgement(verdict="futile", reason=f"{_why_unheld(evidence)}, and {too_much}")
+    return Judgement(verdict="overloaded", reason=f"{too_much}, and no shift can make room")
+
+
+def judge_contention(members: Members, *, capacity_bps: float) -> Judgement:
+    """Judge a link on which nothing needs to be shifted, or nothing can be."""
+    if members.peak_bps <= capacity_bps:
+        peak = f"{format_rate(members.peak_bps)} of {format_rate(capacity_bps)}"
+        return Judgement(verdict="uncontended", reason=f"all peaks together are {peak}: no shift is needed")
     if members.unknown:
         return Judgement(
             verdict="unknown",
-            reason=f"{_listed(members.unknown)} has no period, so its bursts cannot be predicted: it was counted at its mean rate "
-            "and gets no shift; profile it for longer, or move it to another link",
+            reason=f"{', '.join(members.unknown)} has no period, so its bursts cannot be predicted: it was counted at "
+            "its mean rate and gets no shift; profile it for longer, or move it to another link",
         )
     if members.mean_bps > capacity_bps:
-        return Judgement(
-            verdict="overloaded",
-            reason=f"mean demand {format_rate(members.mean_bps)} exceeds {capacity}: no shift can make room; move a job "
-            "to another link or add capacity",
-        )
-    return judge_lack(members, capacity_bps=capacity_bps) if len(members.profiles) < 2 else None
-
-
-def judge_lack(members: Members, *, capacity_bps: float) -> Judgement:
-    """Judge a link that at times has too much traffic and no two jobs with a period."""
-    who = _listed(tuple(members.profiles)) or "traffic without a period"
+        return Judgement(verdict="overloaded", reason=_too_much(members, capacity_bps=capacity_bps))
+    peak = f"{format_rate(members.peak_bps)} on {format_rate(capacity_bps)}"
     return Judgement(
-        verdict="futile",
-        reason=f"{who} peaks at {format_rate(members.peak_bps)} on {format_rate(capacity_bps)}, and there are no two jobs to move apart",
+        verdict="futile", reason=f"demand peaks at {peak}, but there are no two periodic jobs to move apart"
     )
 
 
@@ -89,40 +101,48 @@ def judge_shift(evidence: Evidence, *, needed_s: float) -> Judgement | None:
     lasting = "for good" if math.isinf(evidence.hold_s) else f"for {format_duration(evidence.hold_s)}"
     return Judgement(
         verdict="compatible",
-        reason=f"shifted, the jobs score {evidence.score_best:.3f} against {evidence.score_random:.3f} by chance, and stay so "
-        f"{lasting}: start each at its shift",
+        reason=f"shifted, the jobs score {evidence.score_best:.3f} against {evidence.score_random:.3f} by chance, and "
+        f"stay so {lasting}: start each at its shift",
     )
 
 
 def judge_pacing(evidence: Evidence, *, prediction: Prediction, stretch_frac: float) -> Judgement:
-    """Judge holding jobs to slots, ``stretch_frac`` being by how much the most stretched job is: is it worth its cost?"""
-    unheld, score = _why_unheld(evidence), evidence.score_paced
-    if score < MIN_PACED_SCORE:
+    """Judge whether holding jobs to slots is worth it; ``stretch_frac`` is what that adds to the most stretched job."""
+    unheld = _why_unheld(evidence)
+    if evidence.score_paced < MIN_PACED_SCORE:
+        return Judgement(verdict="futile", reason=f"{unheld}; {_unfit(evidence)}")
+    mean, p90 = prediction.speedup_mean, prediction.speedup_p90
+    if p90 < MIN_SPEEDUP_P90 or mean < 1:
         return Judgement(
             verdict="futile",
-            reason=f"{unheld}, and held to slots the bursts still do not fit next to each other (score {score:.3f}): place one of "
-            "the jobs on another link",
-        )
-    if prediction.speedup_p90 < MIN_SPEEDUP_P90 or prediction.speedup_mean < 1:
-        return Judgement(
-            verdict="futile",
-            reason=f"{unheld}, and pacing costs more than it gains: a job is stretched by {stretch_frac:.0%}, and iterations "
-            f"are predicted {prediction.speedup_mean:.2f}x as fast in the mean and {prediction.speedup_p90:.2f}x at the 90th "
-            "percentile; leave the jobs alone, or place one elsewhere",
+            reason=f"{unheld}; pacing would cost more than it gains: it stretches a job by {stretch_frac:.0%}, and "
+            f"iterations would run {mean:.2f} times as fast in the mean, {p90:.2f} times at the 90th percentile; leave "
+            "the jobs alone, or place one on another link",
         )
     return Judgement(
         verdict="paced",
-        reason=f"{unheld}; held to slots they interleave (score {score:.3f} against {evidence.score_random:.3f} by chance), and the "
-        f"90th-percentile iteration is predicted {prediction.speedup_p90:.2f}x shorter: run each job with the pacer",
+        reason=f"{unheld}; held to slots the bursts interleave (score {evidence.score_paced:.3f}, by chance "
+        f"{evidence.score_random:.3f}), and the 90th-percentile iteration is predicted to be {p90:.2f} times as fast: "
+        "run each job with the pacer",
     )
 
 
 def _why_unheld(evidence: Evidence) -> str:
     """Return why a mere shift does not do."""
+    if not evidence.shares_beat:
+        return "the periods have no beat in common, so no shift lasts"
     if evidence.gain < MIN_GAIN:
-        return "no shift beats chance, for the periods have no beat in common"
-    return f"a shift alone is lost within {format_duration(evidence.hold_s)} by jitter and drift"
+        return "no shift beats chance"
+    return f"a shift alone is lost within {format_duration(evidence.hold_s)}"
 
 
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(names)
+def _too_much(members: Members, *, capacity_bps: float) -> str:
+    mean = f"mean demand {format_rate(members.mean_bps)} exceeds {format_rate(capacity_bps)}"
+    return f"{mean}: move a job to another link or add capacity"
+
+
+def _unfit(evidence: Evidence) -> str:
+    return (
+        f"held to slots the bursts do not fit next to each other either (score {evidence.score_paced:.3f}): place one "
+        "of the jobs on another link"
+    )

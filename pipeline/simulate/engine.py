@@ -27,6 +27,10 @@ MAX_EVENTS_A_STEP: Final = 64
 """The run ends after this many events for each step of each iteration of each job, though one job be far slower."""
 
 
+ROUNDING: Final = 1e-9
+"""Differences of this fraction are rounding."""
+
+
 class Workload(NamedTuple):
     """What the jobs do.
 
@@ -91,8 +95,8 @@ def run_jobs(work: Workload, network: Network) -> Outcome:
     )
     n_events = MAX_EVENTS_A_STEP * (n_iterations + 1) * int(work.n_steps.sum())
     for _ in range(n_events):
-        throttled = share_links(network, state.wanted_bps, state.rate_bps)
-        _advance(state, outcome.clock_s, throttled)
+        share_links(network, state.wanted_bps, state.rate_bps)
+        _advance(state, outcome.clock_s)
         for job in range(n_jobs):
             _finish(job, work, state, outcome)
         if outcome.n_done.min() > n_iterations:
@@ -101,13 +105,15 @@ def run_jobs(work: Workload, network: Network) -> Outcome:
 
 
 @njit(cache=True)
-def _advance(state: _State, clock_s: NDArray[np.float64], throttled: bool) -> None:
+def _advance(state: _State, clock_s: NDArray[np.float64]) -> None:
     """Move the clock to the next event."""
     now_s = clock_s[0]
     next_s = np.inf
+    throttled = False
     for job in range(state.doing.size):
         if state.doing[job] == SENDING:
             next_s = min(next_s, now_s + state.left_bits[job] / state.rate_bps[job])
+            throttled = throttled or state.rate_bps[job] < state.wanted_bps[job] * (1 - ROUNDING)
         else:
             next_s = min(next_s, state.until_s[job])
     for job in range(state.doing.size):
@@ -123,8 +129,7 @@ def _finish(job: int, work: Workload, state: _State, outcome: Outcome) -> None:
     """Let a job go on to what follows, if what it was doing is over."""
     now_s = outcome.clock_s[0]
     if state.doing[job] == SENDING:
-        # A picosecond's worth of bits is rounding.
-        if state.left_bits[job] <= 1e-12 * state.rate_bps[job] + 1e-9 * work.volume_bits[job, state.step[job]] * 1e-3:
+        if state.left_bits[job] <= ROUNDING * work.volume_bits[job, state.step[job]]:
             _end_step(job, work, state, outcome)
     elif state.until_s[job] <= now_s:
         if state.doing[job] == COMPUTING and state.step[job] == 0 and work.slot_s[job, 0] > 0:
@@ -155,7 +160,7 @@ def _end_step(job: int, work: Workload, state: _State, outcome: Outcome) -> None
 
 @njit(cache=True)
 def _slot_start(job: int, work: Workload, state: _State, outcome: Outcome) -> float:
-    """Return when the job may send, by the rule of `profiler.pacer.Pacer`: early waits, late goes, too late moves on."""
+    """Return when a job may send, by the rule of `profiler.pacer`: early waits, late goes, too late moves on."""
     period_s, shift_s, tolerance_s = work.slot_s[job, 0], work.slot_s[job, 1], work.slot_s[job, 2]
     now_s = outcome.clock_s[0]
     slot = state.slot[job] + 1
@@ -167,4 +172,4 @@ def _slot_start(job: int, work: Workload, state: _State, outcome: Outcome) -> fl
         if now_s - (shift_s + slot * period_s) > tolerance_s:
             slot += 1
     state.slot[job] = slot
-    return max(now_s, shift_s + slot * period_s)
+    return float(max(now_s, shift_s + slot * period_s))

@@ -29,7 +29,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """The slots that a pacer holds a job to (DESIGN section 5, pacing); times in seconds, shift after the common anchor."""
+    """The slots that a pacer holds a job to (DESIGN section 5); times in seconds, the shift after the common anchor."""
 
     period_s: float
     shift_s: float = 0.0

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Network", "share_links"]
+
+ROUNDING: Final = 1e-12
+"""Shares that differ by this fraction are one."""
 
 
 class Network(NamedTuple):
@@ -25,8 +28,8 @@ class Network(NamedTuple):
 
 
 @njit(cache=True)
-def share_links(network: Network, wanted_bps: NDArray[np.float64], rate_bps: NDArray[np.float64]) -> bool:
-    """Give each job its share, written to ``rate_bps``; return whether any job gets less than it wants.
+def share_links(network: Network, wanted_bps: NDArray[np.float64], rate_bps: NDArray[np.float64]) -> None:
+    """Give each job its share.
 
     Parameters
     ----------
@@ -35,40 +38,42 @@ def share_links(network: Network, wanted_bps: NDArray[np.float64], rate_bps: NDA
     wanted_bps
         The rate that each job would send at alone, 0 for one that does not send; float64, shape (n_jobs,).
     rate_bps
-        The answer, shape (n_jobs,).
+        Where the answer is written; float64, shape (n_jobs,).
 
     Notes
     -----
-    All shares grow together in proportion to the weights; a job stops growing when it has what it wants or when a
-    link that it crosses is full. Cost: at most n_jobs rounds of O(n_jobs n_links).
+    All shares grow together in proportion to the weights; a job stops growing when it has what it wants or when a link
+    that it crosses is full. Cost: at most n_jobs rounds of O(n_jobs n_links).
     """
-    n_jobs, n_links = network.crosses.shape
     room_bps = network.capacity_bps.copy()
     growing = wanted_bps > 0
     rate_bps[:] = 0.0
-    throttled = False
     while growing.any():
-        full_at = np.full(n_links, np.inf)
-        for link in range(n_links):
-            demand = 0.0
-            for job in range(n_jobs):
-                if growing[job] and network.crosses[job, link]:
-                    demand += network.weight[job]
-            if demand > 0:
-                full_at[link] = max(0.0, room_bps[link]) / demand
-        lowest = np.inf
-        for job in range(n_jobs):
+        full_at = _full_at(network, growing, room_bps)
+        limit = np.full(growing.size, np.inf)
+        for job in range(growing.size):
             if growing[job]:
-                lowest = min(lowest, _limit(network, full_at, wanted_bps[job], job))
-        for job in range(n_jobs):
-            if growing[job] and _limit(network, full_at, wanted_bps[job], job) <= lowest * (1 + 1e-12):
+                limit[job] = _limit(network, full_at, wanted_bps[job], job)
+        share = limit.min()
+        for job in range(growing.size):
+            if limit[job] <= share * (1 + ROUNDING):
                 growing[job] = False
-                rate_bps[job] = min(wanted_bps[job], lowest * network.weight[job])
-                throttled = throttled or rate_bps[job] < wanted_bps[job] * (1 - 1e-9)
-                for link in range(n_links):
-                    if network.crosses[job, link]:
-                        room_bps[link] -= rate_bps[job]
-    return throttled
+                rate_bps[job] = min(wanted_bps[job], share * network.weight[job])
+                room_bps -= network.crosses[job] * rate_bps[job]
+
+
+@njit(cache=True)
+def _full_at(network: Network, growing: NDArray[np.bool_], room_bps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share, per unit of weight, at which each link is full; infinite if nothing on it grows."""
+    full_at = np.full(room_bps.size, np.inf)
+    for link in range(room_bps.size):
+        weight = 0.0
+        for job in range(growing.size):
+            if growing[job] and network.crosses[job, link]:
+                weight += network.weight[job]
+        if weight > 0:
+            full_at[link] = max(0.0, room_bps[link]) / weight
+    return full_at
 
 
 @njit(cache=True)
@@ -78,4 +83,4 @@ def _limit(network: Network, full_at: NDArray[np.float64], wanted_bps: float, jo
     for link in range(full_at.size):
         if network.crosses[job, link]:
             limit = min(limit, full_at[link])
-    return limit
+    return float(limit)
