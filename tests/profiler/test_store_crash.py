@@ -103,7 +103,7 @@ def test_a_writer_killed_at_any_moment_loses_nothing_sealed_and_no_reader_is_eve
         assert held >= max(said, seen)
         total += held
     assert total > 10_000, "the writers hardly wrote, so nothing was tried"
-    assert [entry["status"] for entry in lake.read("recordings").to_pylist()] == ["partial"] * 20
+    assert {entry["status"] for entry in lake.read("recordings").to_pylist()} == {"partial"}
     write(lake, "w0", [7], device="w0-0")
     assert lake.counter(port("w0-0").series_id).value.tolist() == [7]
     assert row(lake, "w0")["status"] == "ok"
