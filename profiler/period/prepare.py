@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from profiler.period.bursts import threshold
+
 if TYPE_CHECKING:
     from profiler.signals import RateSeries, UniformRate
 
@@ -88,12 +90,10 @@ def _scaled(x: NDArray[np.float64], weight: NDArray[np.float64], *, t0_ns: int, 
 
 
 def _burst_rate(uniform: UniformRate) -> float:
-    """Return the rate below which half of all bytes move: the typical burst, whatever its duty."""
-    rates_bps = np.sort(uniform.rate_bps[uniform.known])
-    total = np.cumsum(rates_bps)
-    if total.size == 0 or total[-1] <= 0:
-        return float("inf")
-    return float(rates_bps[np.searchsorted(total, 0.5 * total[-1])])
+    """Return the median rate while Up: the typical burst, whatever its duty and however huge some event."""
+    rates_bps = uniform.rate_bps[uniform.known]
+    up_bps = rates_bps[rates_bps > threshold(rates_bps)]
+    return float(np.median(up_bps)) if up_bps.size else float("inf")
 
 
 def _detrended(rate_bps: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -25,6 +25,9 @@ PEAK_QUANTILE: Final = 0.9
 OUTLIER_SIGMAS: Final = 6.0
 OUTLIER_FRAC: Final = 0.3
 MAX_OUTLIERS: Final = 100
+TURNS_DUTY_FRAC: Final = 0.9
+TURNS_CONFIDENCE: Final = 0.5
+TURNS: Final = "almost always Up: jobs that take turns on this counter would look the same, at a part of their period"
 
 
 def profile(series: RateSeries) -> TrafficProfile:
@@ -173,6 +176,7 @@ def _described(
 ) -> TrafficProfile:
     ups = [phase for phase in phases if phase.kind == "up"]
     periodic = estimate.period_s is not None
+    duty_frac = sum(up.width_s for up in ups) / estimate.period_s if estimate.period_s else None
     return TrafficProfile(
         status=estimate.status,
         reason=estimate.reason,
@@ -185,21 +189,27 @@ def _described(
         period_low_s=estimate.period_low_s,
         period_high_s=estimate.period_high_s,
         period_error_s=estimate.period_error_s,
-        confidence=estimate.confidence,
+        confidence=_confidence(estimate, duty_frac),
         n_cycles=estimate.n_cycles,
         jitter_frac=estimate.jitter_frac,
         alias_periods_s=estimate.alias_periods_s,
         need_more_s=estimate.need_more_s,
         mean_bps=series.mean_bps,
         peak_bps=max((up.rate_bps for up in ups), default=_peak(series)),
-        duty_frac=sum(up.width_s for up in ups) / estimate.period_s if estimate.period_s else None,
+        duty_frac=duty_frac,
         anchor_ns=_at(series, anchor_s) if anchor_s is not None else None,
         phases=phases,
         outliers=_outliers(series, estimate) if periodic else (),
-        warnings=estimate.warnings,
+        warnings=estimate.warnings if duty_frac is None or duty_frac < TURNS_DUTY_FRAC else (*estimate.warnings, TURNS),
         fold_bps=fold_bps,
         method=estimate.method,
     )
+
+
+def _confidence(estimate: PeriodEstimate, duty_frac: float | None) -> float | None:
+    if estimate.confidence is None or duty_frac is None or duty_frac < TURNS_DUTY_FRAC:
+        return estimate.confidence
+    return min(estimate.confidence, TURNS_CONFIDENCE)
 
 
 def _peak(series: RateSeries) -> float | None:

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from profiler.period import PeriodEstimate, detect_period
+from profiler.period.bursts import runs, threshold
+from profiler.period.spectrum import alias_periods
+from profiler.signals import RateSeries
+from profiler.synth import NON_PERIODIC, Burst, Labelled, training_job, with_noise
+
+RATE = 400e6
+SEEDS = range(100, 106)
+
+
+def _vgg(rng: np.random.Generator) -> Labelled:
+    burst = Burst(0.4, rng.uniform(0.1, 0.6), RATE)
+    return training_job(rng, period_s=0.255, bursts=[burst], duration_s=12.0, dt_s=0.002, jitter_frac=0.01)
+
+
+def _several_bursts(rng: np.random.Generator) -> Labelled:
+    bursts = [Burst(0.05 + 0.3 * i, 0.08, RATE * rate) for i, rate in enumerate((1.0, 0.5, 0.7))]
+    return training_job(rng, period_s=1.7, bursts=bursts, duration_s=70.0, dt_s=0.012, jitter_frac=0.01)
+
+
+def _nested(rng: np.random.Generator) -> Labelled:
+    bursts = [Burst(0.1 + 0.05 * i, 0.02, RATE) for i in range(10)]
+    return training_job(rng, period_s=4.0, bursts=bursts, duration_s=120.0, dt_s=0.02, jitter_frac=0.01)
+
+
+def _accumulating(rng: np.random.Generator) -> Labelled:
+    bursts = [*(Burst(i / 4, 0.04, RATE / 2) for i in range(3)), Burst(0.75, 0.15, RATE)]
+    return training_job(rng, period_s=25.0, bursts=bursts, duration_s=900.0, dt_s=0.2, jitter_frac=0.01)
+
+
+def _jittery(rng: np.random.Generator) -> Labelled:
+    return training_job(rng, period_s=0.1, duration_s=9.0, dt_s=0.001, jitter_frac=0.06)
+
+
+def _noisy(rng: np.random.Generator) -> Labelled:
+    job = training_job(rng, period_s=0.5, duration_s=30.0, dt_s=0.005, jitter_frac=0.01)
+    return with_noise(rng, job, noise_bps=0.8 * RATE)
+
+
+def _few(rng: np.random.Generator) -> Labelled:
+    return training_job(rng, period_s=60.0, duration_s=400.0, dt_s=0.5, jitter_frac=0.01)
+
+
+def _coarse(rng: np.random.Generator) -> Labelled:
+    return training_job(rng, period_s=8.4, duration_s=900.0, dt_s=1.0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "family", [_vgg, _several_bursts, _nested, _accumulating, _jittery, _noisy, _few, _coarse], ids=lambda f: f.__name__
+)
+def test_the_period_of_training_traffic_is_found(family: Callable[..., Labelled], seed: int) -> None:
+    job = family(np.random.default_rng(seed))
+    found = detect_period(job.series)
+    assert found.status == "periodic", found.reason
+    chance = 3 * 1.25 * (found.jitter_frac or 0.0) / np.sqrt(found.n_cycles or 1.0)
+    assert found.period_s == pytest.approx(job.period_s, rel=0.02 + chance)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("name", sorted(NON_PERIODIC))
+def test_traffic_without_a_period_gets_none(name: str, seed: int) -> None:
+    rng = np.random.default_rng(1000 + seed)
+    dt_s = 10 ** rng.uniform(-3, 0)
+    made = NON_PERIODIC[name](rng, duration_s=dt_s * rng.integers(500, 8000), dt_s=dt_s)
+    found = detect_period(made.series)
+    assert found.status in ("aperiodic", "constant", "insufficient"), found
+    assert found.period_s is None
+    assert found.reason
+
+
+def test_a_steady_stream_is_constant() -> None:
+    made = NON_PERIODIC["constant"](np.random.default_rng(1), duration_s=10.0, dt_s=0.01)
+    assert detect_period(made.series).status == "constant"
+
+
+def test_chatter_is_idle_and_no_read_is_no_data() -> None:
+    t_ns = np.arange(1000) * 10**9
+    assert detect_period(RateSeries.from_counter(t_ns, np.arange(1000) * 200)).status == "idle"
+    assert detect_period(RateSeries.from_counter(t_ns, np.zeros(1000, dtype=np.int64))).status == "idle"
+    assert detect_period(RateSeries.from_counter([], [])).status == "no_data"
+
+
+def test_a_short_series_says_how_long_it_must_be() -> None:
+    job = training_job(np.random.default_rng(1), period_s=1.0, duration_s=1.0, dt_s=0.1)
+    found = detect_period(job.series)
+    assert found.status == "insufficient"
+    assert found.need_more_s == pytest.approx(1.4)
+
+
+def test_two_iterations_are_not_enough_and_more_time_is_asked_for() -> None:
+    job = training_job(np.random.default_rng(1), period_s=10.0, duration_s=22.0, dt_s=0.05)
+    found = detect_period(job.series)
+    assert found.status == "insufficient"
+    assert found.need_more_s is not None
+    assert 10.0 < found.need_more_s < 60.0
+
+
+def test_a_period_of_three_samples_is_undersampled_and_its_aliases_are_named() -> None:
+    job = training_job(np.random.default_rng(1), period_s=2.737, duration_s=3600.0, dt_s=1.0)
+    found = detect_period(job.series)
+    assert found.status == "undersampled"
+    assert found.period_s is None
+    assert found.alias_periods_s[0] == pytest.approx(2.737, rel=1e-3)
+
+
+def test_aliases_look_alike_at_the_sampling_times() -> None:
+    t_s = np.arange(50) * 0.25
+    reference, *others = (np.cos(2 * np.pi * t_s / period_s) for period_s in alias_periods(1.3, dt_s=0.25))
+    for other in others:
+        assert other == pytest.approx(reference, abs=1e-9)
+
+
+def test_a_clocked_job_read_coarsely_has_a_tight_interval_that_holds_the_truth() -> None:
+    job = training_job(np.random.default_rng(3), period_s=8.4, duration_s=3600.0, dt_s=0.5)
+    found = detect_period(job.series)
+    assert found.period_low_s is not None
+    assert found.period_high_s is not None
+    assert found.period_low_s <= 8.4 <= found.period_high_s
+    assert found.period_high_s - found.period_low_s < 0.02
+
+
+def test_onsets_are_where_the_bursts_begin() -> None:
+    job = training_job(np.random.default_rng(4), period_s=0.3, duration_s=20.0, dt_s=0.001, jitter_frac=0.05)
+    found = detect_period(job.series)
+    assert found.at_onsets
+    begins_s = job.up_s[:, 0]
+    errors_s = [np.min(np.abs(begins_s - start_s)) for start_s in found.starts_s]
+    assert np.median(errors_s) <= 0.001
+
+
+def test_a_hole_of_minutes_neither_hides_nor_makes_a_period() -> None:
+    job = training_job(np.random.default_rng(5), period_s=2.0, duration_s=120.0, dt_s=0.02)
+    keep = np.ones(job.series.edges_ns.size, dtype=bool)
+    keep[2000:4500] = False
+    total = np.concatenate(([0.0], np.cumsum(job.series.delta_bytes))).round().astype(np.int64)
+    found = detect_period(RateSeries.from_counter(job.series.edges_ns[keep], total[keep]))
+    assert found.period_s == pytest.approx(2.0, rel=0.01)
+
+
+def test_a_huge_event_does_not_hide_the_period() -> None:
+    job = training_job(np.random.default_rng(6), period_s=1.0, duration_s=60.0, dt_s=0.01)
+    volumes = job.series.delta_bytes.copy()
+    volumes[2500:2600] *= 200
+    found = detect_period(RateSeries.from_deltas(job.series.edges_ns, volumes))
+    assert found.period_s == pytest.approx(1.0, rel=0.01)
+
+
+@settings(max_examples=15, deadline=None)
+@given(scale=st.floats(1e-3, 1e3), offset_s=st.integers(0, 10**6), seed=st.integers(0, 50))
+def test_the_period_does_not_depend_on_the_rate_or_the_date(scale: float, offset_s: int, seed: int) -> None:
+    job = training_job(np.random.default_rng(seed), period_s=0.4, duration_s=10.0, dt_s=0.004, jitter_frac=0.02)
+    moved = RateSeries.from_deltas(job.series.edges_ns + offset_s * 10**9, job.series.delta_bytes * scale)
+    assert detect_period(moved).period_s == pytest.approx(detect_period(job.series).period_s, rel=1e-6)
+
+
+def test_the_threshold_lies_between_two_levels() -> None:
+    assert 10 < threshold(np.repeat([1.0, 10.0, 400.0], [50, 50, 40])) < 400
+    assert threshold(np.zeros(10)) == 0.0
+
+
+def test_runs_close_gaps_before_they_drop_what_is_short() -> None:
+    up = np.array([0, 1, 1, 0, 1, 0, 0, 0, 1, 0], dtype=bool)
+    assert runs(up).tolist() == [[1, 3], [4, 5], [8, 9]]
+    assert runs(up, min_gap_bins=2).tolist() == [[1, 5], [8, 9]]
+    assert runs(up, min_gap_bins=2, min_run_bins=2).tolist() == [[1, 5]]
+    assert runs(np.zeros(4, dtype=bool)).tolist() == []
+
+
+def test_an_estimate_is_a_result() -> None:
+    found = detect_period(_vgg(np.random.default_rng(1)).series)
+    assert isinstance(found, PeriodEstimate)
+    assert found.to_dict()["status"] == "periodic"
+    assert found.to_pandas().shape[0] == found.starts_s.size
+    assert found.to_arrow().num_rows == found.starts_s.size
+    assert found.plot().to_dict()["mark"]["type"] == "point"
+    assert "<table>" in found._repr_html_()
+    with pytest.raises(ValueError, match="read-only"):
+        found.starts_s[0] = 1.0

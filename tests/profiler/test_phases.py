@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from profiler import TrafficProfile, profile
+from profiler.errors import BadInput, UsageError
+from profiler.period import detect_period
+from profiler.phases import extract_phases
+from profiler.signals import RateSeries
+from profiler.synth import Burst, training_job
+
+RATE = 400e6
+
+
+def test_one_burst_is_one_up_phase_of_its_width_and_rate() -> None:
+    bursts = [Burst(0.3, 0.45, RATE)]
+    job = training_job(
+        np.random.default_rng(1), period_s=0.255, bursts=bursts, duration_s=25.0, dt_s=0.001, jitter_frac=0.02
+    )
+    found = profile(job.series)
+    (up,) = [phase for phase in found.phases if phase.kind == "up"]
+    assert up.start_s == 0.0
+    assert up.width_s == pytest.approx(0.45 * 0.255, rel=0.02)
+    assert up.rate_bps == pytest.approx(RATE, rel=0.02)
+    assert up.peak_bps == pytest.approx(RATE, rel=0.03)
+    assert found.duty_frac == pytest.approx(0.45, rel=0.03)
+
+
+def test_several_bursts_are_as_many_up_phases_each_with_its_rate() -> None:
+    bursts = [Burst(0.0, 0.1, RATE), Burst(0.2, 0.1, RATE / 2), Burst(0.4, 0.2, RATE)]
+    job = training_job(np.random.default_rng(2), period_s=1.0, bursts=bursts, duration_s=60.0, dt_s=0.005)
+    ups = [phase for phase in profile(job.series).phases if phase.kind == "up"]
+    assert [up.start_s for up in ups] == pytest.approx([0.0, 0.2, 0.4], abs=0.01)
+    assert [up.width_s for up in ups] == pytest.approx([0.1, 0.1, 0.2], abs=0.01)
+    assert [up.rate_bps for up in ups] == pytest.approx([RATE, RATE / 2, RATE], rel=0.05)
+
+
+def test_phases_sum_to_the_period_and_begin_with_the_first_up() -> None:
+    bursts = [Burst(0.1, 0.2, RATE), Burst(0.5, 0.1, RATE)]
+    job = training_job(
+        np.random.default_rng(3), period_s=2.0, bursts=bursts, duration_s=80.0, dt_s=0.01, jitter_frac=0.02
+    )
+    found = profile(job.series)
+    assert found.period_s is not None
+    assert sum(phase.width_s for phase in found.phases) == pytest.approx(found.period_s, rel=1e-9)
+    assert (found.phases[0].kind, found.phases[0].start_s) == ("up", 0.0)
+
+
+def test_stretched_bursts_keep_the_median_width_and_tell_the_unhindered_rate() -> None:
+    rng = np.random.default_rng(4)
+    edges_s, t_s = [], 0.1
+    for _ in range(80):
+        width_s = 0.2 if rng.random() < 0.35 else 0.1
+        edges_s.append((t_s, t_s + width_s))
+        t_s += width_s + 0.15 + rng.normal(0, 0.002)
+    volume = 0.1 * RATE / 8
+    grid_s = np.arange(0, t_s, 0.001)
+    total = sum(np.interp(grid_s, [a, b], [0.0, volume]) for a, b in edges_s)
+    series = RateSeries.from_counter((grid_s * 1e9).astype(np.int64), np.round(total).astype(np.int64))
+    found = profile(series)
+    (up,) = [phase for phase in found.phases if phase.kind == "up"]
+    assert up.width_s == pytest.approx(0.1, rel=0.03)
+    assert up.width_high_s == pytest.approx(0.2, rel=0.03)
+    assert up.peak_bps == pytest.approx(RATE, rel=0.03)
+    assert up.rate_bps * up.width_s / 8 == pytest.approx(volume, rel=0.02)
+
+
+def test_the_anchor_is_the_start_of_a_burst() -> None:
+    job = training_job(np.random.default_rng(5), period_s=0.5, duration_s=20.0, dt_s=0.001, jitter_frac=0.03)
+    found = profile(job.series)
+    assert found.anchor_ns is not None
+    anchor_s = (found.anchor_ns - int(job.series.edges_ns[0])) / 1e9
+    assert np.min(np.abs(job.up_s[:, 0] - anchor_s)) < 0.003
+
+
+def test_a_stalled_iteration_is_an_outlier_with_its_time() -> None:
+    job = training_job(np.random.default_rng(6), period_s=0.5, duration_s=20.0, dt_s=0.001, jitter_frac=0.01)
+    stall = 10_000 + int(np.argmin(job.series.delta_bytes[10_000:]))
+    volumes = np.insert(job.series.delta_bytes, stall, np.zeros(700))
+    edges_ns = job.series.edges_ns[0] + np.arange(volumes.size + 1) * 1_000_000
+    found = profile(RateSeries.from_deltas(edges_ns, volumes))
+    assert found.period_s == pytest.approx(0.5, rel=0.02)
+    (outlier,) = found.outliers
+    assert outlier.duration_s == pytest.approx(1.2, abs=0.03)
+    assert 9.0 < (outlier.t_ns - int(edges_ns[0])) / 1e9 < 11.0
+
+
+def test_a_series_without_a_period_has_a_profile_without_phases() -> None:
+    series = RateSeries.from_counter(np.arange(100) * 10**9, np.arange(100))
+    found = extract_phases(series, detect_period(series))
+    assert (found.status, found.phases, found.period_s) == ("idle", (), None)
+    assert found.to_dict()["period_s"] is None
+
+
+def test_a_counter_that_is_almost_always_up_may_hold_jobs_that_take_turns() -> None:
+    bursts = [Burst(0.0, 0.48, RATE), Burst(0.5, 0.48, RATE)]
+    job = training_job(np.random.default_rng(9), period_s=0.26, bursts=bursts, duration_s=20.0, dt_s=0.001)
+    found = profile(job.series)
+    assert found.period_s == pytest.approx(0.13, rel=0.01)
+    assert "take turns" in found.warnings[0]
+    assert found.confidence == 0.5
+
+
+def test_the_fold_moves_the_bytes_of_an_iteration() -> None:
+    job = training_job(np.random.default_rng(7), period_s=0.3, duration_s=30.0, dt_s=0.001)
+    found = profile(job.series)
+    assert found.fold_bps.mean() == pytest.approx(0.45 * RATE, rel=0.03)
+    half = found.fold_bps.size // 2
+    assert found.fold_bps[: int(0.4 * found.fold_bps.size)].min() > 0.8 * RATE
+    assert found.fold_bps[half:-5].max() < 0.1 * RATE
+
+
+def test_a_profile_survives_its_own_json() -> None:
+    found = profile(training_job(np.random.default_rng(8), period_s=0.3, duration_s=20.0, dt_s=0.001).series)
+    again = TrafficProfile.from_dict(found.to_dict())
+    assert again.to_dict() == found.to_dict()
+
+
+def test_given_phases_are_exact() -> None:
+    given = TrafficProfile.from_phases(period_s=0.255, phases=[(0.1, 0.02, 1e9), (0.0, 0.05, 2e9)])
+    assert [phase.kind for phase in given.phases] == ["up", "down", "up", "down"]
+    assert given.mean_bps == pytest.approx((0.05 * 2e9 + 0.02 * 1e9) / 0.255)
+    assert given.period_error_s is None
+
+
+@pytest.mark.parametrize(
+    ("phases", "message"),
+    [
+        ([(0.0, 0.3, 1e9)], "longer than its period"),
+        ([(0.0, 0.1, 1e9), (0.05, 0.1, 1e9)], "overlap"),
+        ([(0.2, 0.1, 1e9), (0.0, 0.1, 1e9)], "runs past its period"),
+        ([(0.3, 0.1, 1e9)], "starts after its period"),
+        ([(0.0, -0.1, 1e9)], "width must be positive"),
+        ([(0.0, 0.1, -1e9)], "rate not negative"),
+    ],
+)
+def test_impossible_phases_are_refused(phases: list[tuple[float, float, float]], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        TrafficProfile.from_phases(period_s=0.25, phases=phases)
+
+
+def test_a_document_that_is_no_profile_says_what_is_missing() -> None:
+    with pytest.raises(BadInput, match="period_s"):
+        TrafficProfile.from_dict({"phases": []})
+    with pytest.raises(BadInput, match="expected the JSON"):
+        TrafficProfile.from_dict({"period_s": 1.0, "phases": [3]})
+    with pytest.raises(UsageError, match="period_s -1"):
+        TrafficProfile.from_dict({"period_s": -1, "phases": []})
+
+
+def test_a_profile_draws_itself() -> None:
+    given = TrafficProfile.from_phases(period_s=0.25, phases=[(0.0, 0.1, 1e9)])
+    spec = given.plot().to_dict()
+    assert spec["mark"]["interpolate"] == "step-after"
+    assert given.to_arrow().num_rows == 2
+    assert "periodic" in repr(given)
