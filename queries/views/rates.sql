@@ -6,7 +6,8 @@
 --
 -- The rules are those of profiler/signals.py. Two reads at one time: the last counts. A step back is a wrap
 -- if the counter is narrower than 64 bits and so moved less than half its range, else a reset, after which
--- the bytes since are known but their rate is not: rate_bps is null. t_ns is the end of the window.
+-- the bytes since are known but their rate is not: rate_bps is null. A delta's bytes came in its own
+-- window, or since the read before where that is not known. t_ns is the end of the window.
 with reads as (
     select
         samples.series_id,
@@ -32,7 +33,9 @@ with reads as (
 steps as (
     select
         *,
-        case when kind = 'delta' then window_ns else t_ns - lag(t_ns) over in_time end as step_ns,
+        case
+            when kind = 'delta' and window_ns > 0 then window_ns else t_ns - lag(t_ns) over in_time
+        end as step_ns,
         case when kind = 'delta' then value else value - lag(value) over in_time end as step_bytes,
         coalesce(epoch > lag(epoch) over in_time, false) as is_new_epoch
     from reads

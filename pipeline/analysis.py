@@ -1,0 +1,172 @@
+"""`Analysis`: what the network's jobs do to its links, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from profiler.results import Tabular, json_ready
+from profiler.schema import arrow_schema
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from pipeline.compat.result import Compatibility
+    from pipeline.shifts import ShiftPlan
+    from profiler.phases import TrafficProfile
+
+__all__ = ["LINK_COLUMNS", "Analysis", "LinkAnalysis", "Skipped"]
+
+LINK_COLUMNS: Final = (
+    "link",
+    "direction",
+    "capacity_bps",
+    "jobs",
+    "verdict",
+    "score_now",
+    "score_random",
+    "score_best",
+    "score_paced",
+)
+"""Columns of `Analysis.to_rows`."""
+
+_FITTING: Final = frozenset({"uncontended", "compatible", "paced"})
+"""Verdicts that let jobs share a link without loss."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """Something that could not be analysed, and why."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkAnalysis:
+    """One direction of one link: the demand that each job puts on it, and how they fit.
+
+    ``demands`` maps a job to its demand on this link as it was solved: the job's own profile (corrected for
+    congestion), times its weight on the link.
+    """
+
+    link: str
+    direction: str
+    capacity_bps: float
+    demands: Mapping[str, TrafficProfile]
+    compatibility: Compatibility
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis(Tabular):
+    """What the network's jobs do to its links, and what to do about it.
+
+    ``profiles`` maps a series' label (``host/device/direction``) to its measured profile, ``jobs`` a job to the
+    profile of its own traffic, corrected for congestion. ``links`` are those that two or more jobs cross.
+    """
+
+    profiles: Mapping[str, TrafficProfile]
+    jobs: Mapping[str, TrafficProfile]
+    links: tuple[LinkAnalysis, ...]
+    plan: ShiftPlan
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def n_periodic(self) -> int:
+        """Number of series that have a period."""
+        return sum(profile.status == "periodic" for profile in self.profiles.values())
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether something is periodic and, where jobs meet, they fit on some link or can be made to."""
+        fitting = any(link.compatibility.verdict in _FITTING for link in self.links)
+        return self.n_periodic > 0 and (fitting or not self.links)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ``analysis`` document of DESIGN section 6, and the plan."""
+        document: dict[str, Any] = json_ready(
+            {
+                "kind": "analysis",
+                "version": 1,
+                "profiles": len(self.profiles),
+                "periodic": self.n_periodic,
+                "links": [link.compatibility.to_dict() for link in self.links],
+                "shifts": [asdict(shift) for shift in self.plan.shifts],
+                "skipped": [asdict(one) for one in self.skipped],
+                "plan": self.plan.to_dict(),
+            }
+        )
+        return document
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one row a link and direction."""
+        return [
+            {
+                **{name: getattr(link.compatibility, name, None) for name in LINK_COLUMNS},
+                "link": link.link,
+                "direction": link.direction,
+                "jobs": ", ".join(link.demands),
+            }
+            for link in self.links
+        ]
+
+    def to_tables(self) -> dict[str, pa.Table]:
+        """Return the rows of the lake's tables ``compat`` and ``shifts``."""
+        compat = [
+            {
+                **{name: getattr(link.compatibility, name, None) for name in arrow_schema("compat").names},
+                "link_id": link.link,
+                "direction": link.direction,
+            }
+            for link in self.links
+        ]
+        holds = self._hold_s()
+        shifts = [
+            {
+                "job_id": shift.job,
+                "shift_s": shift.shift_s,
+                "pace_period_s": shift.pace_period_s,
+                "stretch_frac": shift.stretch_frac,
+                "hold_s": holds.get(shift.job),
+            }
+            for shift in self.plan.shifts
+        ]
+        return {
+            name: pa.Table.from_pylist(json_ready(rows), schema=arrow_schema(name))
+            for name, rows in (("compat", compat), ("shifts", shifts))
+        }
+
+    def plot(self) -> alt.Chart:
+        """Return the scores of each link, unmanaged and at best, as an Altair bar chart."""
+        import altair as alt
+
+        bars = [
+            {"link": f"{row['link']} {row['direction']}", "score": name.removeprefix("score_"), "value": row[name]}
+            for row in self.to_rows()
+            for name in ("score_now", "score_random", "score_best", "score_paced")
+            if row[name] is not None
+        ]
+        chart: alt.Chart = (
+            alt.Chart(alt.InlineData(values=bars), title="compatibility by link")
+            .mark_bar()
+            .encode(x="value:Q", y="score:N", color="score:N", row="link:N")
+        )
+        return chart
+
+    def _hold_s(self) -> dict[str, float]:
+        """Return, for each job, how long its shift lasts unheld on the link where it lasts shortest."""
+        holds: dict[str, float] = {}
+        for link in self.links:
+            hold_s = link.compatibility.hold_s
+            for job in link.compatibility.jobs if hold_s is not None else ():
+                holds[job] = min(holds.get(job, float("inf")), float(hold_s or 0.0))
+        return holds
+
+    def __repr__(self) -> str:
+        return (
+            f"Analysis({len(self.profiles)} series, {self.n_periodic} periodic; {len(self.jobs)} jobs on "
+            f"{len(self.links)} shared links; {len(self.plan.shifts)} shifts, {len(self.skipped)} skipped)"
+        )

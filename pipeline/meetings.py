@@ -1,0 +1,136 @@
+"""`find_meetings`: the links on which jobs meet, and what each job asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import inf
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from pipeline.bottleneck import behind
+from pipeline.compat import own_profile
+from profiler.phases import TrafficProfile
+
+__all__ = ["Meeting", "demand_on", "find_meetings", "job_profiles", "own_profiles"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meeting:
+    """Two or more jobs on one direction of a link.
+
+    ``load_frac`` maps a job to its demand on the link, as a fraction of the rate that its profile tells.
+    """
+
+    link: str
+    direction: str
+    capacity_bps: float
+    load_frac: Mapping[str, float]
+
+    def is_contended(self, peaks_bps: Mapping[str, float]) -> bool:
+        """Return whether the peaks of all jobs together exceed the capacity."""
+        return sum(peaks_bps[job] * load_frac for job, load_frac in self.load_frac.items()) > self.capacity_bps
+
+
+def find_meetings(rows: Sequence[Mapping[str, Any]]) -> list[Meeting]:
+    """Group jobs by link and direction.
+
+    Parameters
+    ----------
+    rows
+        Rows of query ``jobs_by_link``, in its order. A job without a profile has load 1 of what is not known.
+    """
+    return [
+        Meeting(
+            link=link,
+            direction=direction,
+            capacity_bps=capacity_bps,
+            load_frac={row["job_id"]: 1.0 if row["load_frac"] is None else row["load_frac"] for row in jobs},
+        )
+        for (link, direction, capacity_bps), jobs in groupby(rows, itemgetter("link_id", "direction", "capacity_bps"))
+    ]
+
+
+def job_profiles(
+    rows: Sequence[Mapping[str, Any]], profiles: Mapping[int, TrafficProfile]
+) -> dict[str, TrafficProfile]:
+    """Return the measured profile of each job; one without data, and why, for a job that has no series.
+
+    Parameters
+    ----------
+    rows
+        Rows of query ``profiles_by_job``.
+    profiles
+        By series id.
+    """
+    return {
+        row["job_id"]: profiles[row["series_id"]]
+        if row["series_id"] is not None
+        else TrafficProfile(status="no_data", reason=row["reason"], fold_bps=np.zeros(0))
+        for row in rows
+    }
+
+
+def own_profiles(
+    profiles: Mapping[str, TrafficProfile],
+    meetings: Sequence[Meeting],
+    *,
+    bottlenecks_bps: Mapping[str, float | None],
+) -> dict[str, TrafficProfile]:
+    """Return each job's profile as it would be alone on its path; one that was corrected says so in a warning.
+
+    Parameters
+    ----------
+    profiles
+        As measured, by job.
+    meetings
+        Where jobs meet: a job on a contended link was hindered, and is corrected by `own_profile`.
+    bottlenecks_bps
+        The rate at which the slowest link of each job's path carries it; what it sends faster waits in a queue.
+    """
+    peaks_bps = {job: min(_peak_bps(profile), bottlenecks_bps[job] or inf) for job, profile in profiles.items()}
+    hindered = {job for meeting in meetings if meeting.is_contended(peaks_bps) for job in meeting.load_frac}
+    own: dict[str, TrafficProfile] = {}
+    for job, profile in profiles.items():
+        bottleneck_bps = bottlenecks_bps[job]
+        if bottleneck_bps is None:
+            own[job] = profile
+            continue
+        corrected, warnings = own_profile(profile, capacity_bps=bottleneck_bps, contended=job in hindered)
+        alone = behind(corrected, capacity_bps=bottleneck_bps)
+        own[job] = replace(alone, warnings=(*alone.warnings, *warnings))
+    return own
+
+
+def demand_on(meeting: Meeting, profiles: Mapping[str, TrafficProfile]) -> dict[str, TrafficProfile]:
+    """Return what each job of a meeting asks of the link: its own profile times its load there."""
+    return {job: _times(profiles[job], load_frac) for job, load_frac in meeting.load_frac.items()}
+
+
+def _peak_bps(profile: TrafficProfile) -> float:
+    """Return the rate that a job reaches where nothing hinders it."""
+    phases_bps = [phase.peak_bps or phase.rate_bps for phase in profile.phases]
+    return max([profile.peak_bps or 0.0, *phases_bps])
+
+
+def _times(profile: TrafficProfile, load_frac: float) -> TrafficProfile:
+    if load_frac == 1.0:
+        return profile
+    phases = tuple(
+        replace(phase, rate_bps=phase.rate_bps * load_frac, peak_bps=_scaled(phase.peak_bps, load_frac))
+        for phase in profile.phases
+    )
+    return replace(
+        profile,
+        phases=phases,
+        mean_bps=_scaled(profile.mean_bps, load_frac),
+        peak_bps=_scaled(profile.peak_bps, load_frac),
+        fold_bps=profile.fold_bps * load_frac,
+    )
+
+
+def _scaled(rate_bps: float | None, load_frac: float) -> float | None:
+    return None if rate_bps is None else rate_bps * load_frac

@@ -1,0 +1,65 @@
+"""`omissions`: what an analysis could not use, and why; so that nothing is left out in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pipeline.analysis import Skipped
+from profiler.units import format_duration
+
+if TYPE_CHECKING:
+    from profiler.phases import TrafficProfile
+
+__all__ = ["omissions"]
+
+
+def omissions(
+    *,
+    jobs: Sequence[Mapping[str, Any]],
+    ports: Sequence[Mapping[str, Any]],
+    profiles: Mapping[int, TrafficProfile],
+) -> tuple[Skipped, ...]:
+    """Return jobs without a period, ports that no link accounts for, and, without links, ports without a period.
+
+    Parameters
+    ----------
+    jobs
+        Rows of query ``profiles_by_job``.
+    ports
+        Rows of query ``series_by_port``.
+    profiles
+        By series id, of every port.
+    """
+    if jobs:
+        return (*_without_period(jobs), *_without_link(ports, profiles))
+    cluster = Skipped(
+        what="links and jobs",
+        why="not known: give a cluster file with links, capacities and jobs, --cluster cluster.toml",
+    )
+    return (cluster, *_silent(ports, profiles))
+
+
+def _without_period(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Skipped]:
+    for job in jobs:
+        if job["status"] != "periodic":
+            yield Skipped(what=f"job {job['job_id']}", why=_why(job["status"], job["reason"]))
+
+
+def _without_link(ports: Sequence[Mapping[str, Any]], profiles: Mapping[int, TrafficProfile]) -> Iterator[Skipped]:
+    for port in ports:
+        profile = profiles[port["series_id"]]
+        if port["link_id"] is None and profile.status not in ("idle", "no_data"):
+            found = profile.status if profile.period_s is None else f"a period of {format_duration(profile.period_s)}"
+            yield Skipped(what=profile.label, why=f"{found}, but no link of the cluster file ends at this port")
+
+
+def _silent(ports: Sequence[Mapping[str, Any]], profiles: Mapping[int, TrafficProfile]) -> Iterator[Skipped]:
+    for port in ports:
+        profile = profiles[port["series_id"]]
+        if profile.status != "periodic":
+            yield Skipped(what=profile.label, why=_why(profile.status, profile.reason))
+
+
+def _why(status: str | None, reason: str | None) -> str:
+    return ": ".join(part for part in (status, reason) if part)

@@ -1,0 +1,104 @@
+"""`profile_lake`: the profile of every port's byte series in a lake, and its rows for the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from profiler.errors import BadInput
+from profiler.phases import TrafficProfile, profile
+from profiler.rates import rate_series
+from profiler.schema import arrow_schema
+from profiler.store import Series
+
+if TYPE_CHECKING:
+    from profiler.store import Lake
+
+__all__ = ["SeriesProfile", "profile_lake", "profile_tables"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeriesProfile:
+    """The profile of one series, and the time that it describes (UTC epoch ns; None where there are no samples)."""
+
+    series_id: int
+    profile: TrafficProfile
+    from_ns: int | None
+    to_ns: int | None
+
+
+def profile_lake(
+    lake: Lake, ports: Sequence[Mapping[str, Any]], *, on_port: Callable[[int, int], None]
+) -> dict[int, SeriesProfile]:
+    """Profile the byte series of ports, one after the other.
+
+    Parameters
+    ----------
+    lake
+        Where the samples are.
+    ports
+        Rows of query ``series_by_port``.
+    on_port
+        Called after each port with the number of ports done and their total.
+
+    Returns
+    -------
+    dict of int to SeriesProfile
+        By series id. A series that cannot be read as a rate has status ``no_data`` and the reason.
+
+    Raises
+    ------
+    LakeError
+        If a file of the lake is missing or damaged.
+    """
+    profiles: dict[int, SeriesProfile] = {}
+    for n_done, port in enumerate(ports, start=1):
+        if port["series_id"] not in profiles:
+            profiles[port["series_id"]] = _profile_port(lake, port)
+        on_port(n_done, len(ports))
+    return profiles
+
+
+def profile_tables(profiles: Iterable[SeriesProfile]) -> dict[str, pa.Table]:
+    """Return the rows of tables ``profiles`` and ``phases``."""
+    known = list(profiles)
+    phases = [
+        {"series_id": one.series_id, "i_phase": i, **_columns("phases", phase)}
+        for one in known
+        for i, phase in enumerate(one.profile.phases)
+    ]
+    rows = [
+        {"series_id": one.series_id, "from_ns": one.from_ns, "to_ns": one.to_ns, **_columns("profiles", one.profile)}
+        for one in known
+    ]
+    return {
+        "profiles": pa.Table.from_pylist(rows, schema=arrow_schema("profiles")),
+        "phases": pa.Table.from_pylist(phases, schema=arrow_schema("phases")),
+    }
+
+
+def _profile_port(lake: Lake, port: Mapping[str, Any]) -> SeriesProfile:
+    names = {name: port[name] for name in ("host", "device", "port", "direction", "layer")}
+    series = Series(kind=port["kind"], raw_scale=port["raw_scale"], width_bits=port["width_bits"], **names)
+    counter = lake.counter(port["series_id"])
+    try:
+        rate = rate_series(series, t_ns=counter.t_ns, value=counter.value)
+    except BadInput as error:
+        unreadable = TrafficProfile(status="no_data", reason=str(error), fold_bps=np.zeros(0), **names)
+        return SeriesProfile(series_id=port["series_id"], profile=unreadable, from_ns=None, to_ns=None)
+    edges_ns = rate.edges_ns
+    return SeriesProfile(
+        series_id=port["series_id"],
+        profile=profile(rate),
+        from_ns=int(edges_ns[0]) if edges_ns.size else None,
+        to_ns=int(edges_ns[-1]) if edges_ns.size else None,
+    )
+
+
+def _columns(table: str, result: object) -> dict[str, Any]:
+    """Return those columns of a table that a result has under the same name."""
+    return {name: getattr(result, name) for name in arrow_schema(table).names if hasattr(result, name)}

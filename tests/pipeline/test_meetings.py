@@ -1,0 +1,79 @@
+"""Who meets on which link, with what demand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pipeline.meetings import Meeting, demand_on, find_meetings, job_profiles, own_profiles
+from profiler.phases import TrafficProfile
+
+CAPACITY_BPS = 400e6
+
+
+def burst(width_s: float, rate_bps: float, *, period_s: float = 0.25, peak_bps: float | None = None) -> TrafficProfile:
+    profile = TrafficProfile.from_phases(period_s=period_s, phases=[(0.0, width_s, rate_bps)])
+    up, down = profile.phases
+    return replace(profile, phases=(replace(up, peak_bps=peak_bps or rate_bps), down))
+
+
+def meeting(**load_frac: float) -> Meeting:
+    return Meeting(link="trunk", direction="forward", capacity_bps=CAPACITY_BPS, load_frac=load_frac)
+
+
+def row(link: str, direction: str, job: str, load_frac: float | None) -> dict[str, object]:
+    return {"link_id": link, "direction": direction, "capacity_bps": 1e9, "job_id": job, "load_frac": load_frac}
+
+
+def test_rows_become_one_meeting_a_link_and_direction() -> None:
+    rows = [row("x", "backward", "A", 1.0), row("x", "backward", "B", 0.5), row("x", "forward", "A", 2.0)]
+    found = find_meetings([*rows, row("x", "forward", "C", None)])
+    assert [(one.link, one.direction, one.load_frac) for one in found] == [
+        ("x", "backward", {"A": 1.0, "B": 0.5}),
+        ("x", "forward", {"A": 2.0, "C": 1.0}),
+    ]
+
+
+def test_a_job_without_a_series_has_no_data_and_a_reason() -> None:
+    known = burst(0.1, 1e6)
+    rows = [{"job_id": "A", "series_id": 7, "reason": None}, {"job_id": "B", "series_id": None, "reason": "no counter"}]
+    found = job_profiles(rows, {7: known})
+    assert found["A"] is known
+    assert (found["B"].status, found["B"].reason) == ("no_data", "no counter")
+
+
+def test_a_job_hindered_on_a_contended_link_is_corrected() -> None:
+    # 160 ms at 250 Mbit/s, 400 where nothing hinders: alone it needs 100 ms, and the period is 60 ms shorter.
+    hindered = burst(0.16, 250e6, period_s=0.31, peak_bps=400e6)
+    own = own_profiles(
+        {"A": hindered, "B": hindered}, [meeting(A=1.0, B=1.0)], bottlenecks_bps={"A": CAPACITY_BPS, "B": CAPACITY_BPS}
+    )
+    assert own["A"].period_s == pytest.approx(0.25)
+    assert own["A"].up_s == pytest.approx(0.1)
+    assert len(own["A"].warnings) == 1
+
+
+def test_jobs_whose_peaks_fit_are_taken_at_face_value() -> None:
+    slow = burst(0.16, 100e6, period_s=0.31, peak_bps=150e6)
+    own = own_profiles(
+        {"A": slow, "B": slow}, [meeting(A=1.0, B=1.0)], bottlenecks_bps={"A": CAPACITY_BPS, "B": CAPACITY_BPS}
+    )
+    assert (own["A"].period_s, own["A"].warnings) == (0.31, ())
+
+
+def test_a_job_without_a_meeting_is_only_limited_by_its_path() -> None:
+    own = own_profiles({"A": burst(0.05, 800e6)}, [], bottlenecks_bps={"A": CAPACITY_BPS})
+    assert own["A"].up_s == pytest.approx(0.1)
+    free = own_profiles({"A": burst(0.05, 800e6)}, [], bottlenecks_bps={"A": None})
+    assert free["A"].up_s == pytest.approx(0.05)
+
+
+def test_a_jobs_demand_is_its_profile_times_its_load() -> None:
+    profile = replace(burst(0.1, 100e6), fold_bps=np.array([100e6, 0.0]))
+    demand = demand_on(meeting(A=0.5, B=1.0), {"A": profile, "B": profile})
+    assert demand["B"] is profile
+    assert [phase.rate_bps for phase in demand["A"].phases] == [50e6, 0.0]
+    assert (demand["A"].peak_bps, demand["A"].mean_bps) == (50e6, pytest.approx(20e6))
+    assert demand["A"].fold_bps.tolist() == [50e6, 0.0]
