@@ -71,6 +71,10 @@ class Manifest:
         rows = self._rows(_VISIBLE, table, recording_id)
         return [self._root / path for (path,) in rows]
 
+    def n_rows(self, table: str) -> int:
+        """Return the rows of a table, repeated ones included, whether they count or not."""
+        return int(self._rows("select coalesce(sum(n_rows), 0) from files where table_name = ?", table)[0][0])
+
     def recordings(self) -> list[dict[str, Any]]:
         """Return the rows of table ``recordings``, oldest first."""
         rows = self._rows(f"select {', '.join(RECORDING_COLUMNS)} from recordings order by rowid")  # noqa: S608 - no input

@@ -15,7 +15,7 @@ from profiler.errors import LakeError
 from profiler.schema import TABLES, arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 __all__ = ["ROW_GROUP_ROWS", "Segment", "read_segments", "temporary_path", "write_segment"]
@@ -95,7 +95,7 @@ def write_segment(
     )
 
 
-def read_segments(paths: list[Path], schema: pa.Schema, **options: object) -> pa.Table:
+def read_segments(paths: Sequence[Path], schema: pa.Schema, **options: object) -> pa.Table:
     """Read files in order as one table.
 
     Raises

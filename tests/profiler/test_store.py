@@ -111,6 +111,22 @@ def test_a_series_without_samples_gives_an_empty_counter(lake: Lake) -> None:
     assert len(lake.counter(port("eth7").series_id)) == 0
 
 
+@pytest.mark.parametrize("block_rows", [1, 700, 10**6])
+def test_many_counters_are_the_same_as_each_on_its_own(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, block_rows: int
+) -> None:
+    monkeypatch.setattr("profiler.store.counters._BLOCK_ROWS", block_rows)
+    ids = [write(lake, f"r{i}", list(range(i, 300)), device=f"eth{i}") for i in range(9)]
+    wanted = [ids[0], ids[3], ids[5], port("eth99").series_id, ids[3]]
+    found = dict(lake.counters(wanted))
+    assert list(found) == sorted(set(wanted))
+    for series_id, counter in found.items():
+        alone = lake.counter(series_id)
+        np.testing.assert_array_equal(counter.value, alone.value)
+        np.testing.assert_array_equal(counter.t_ns, alone.t_ns)
+    assert [len(found[series_id]) for series_id in wanted] == [300, 297, 295, 0, 297]
+
+
 def test_the_series_id_is_the_hash_that_other_tools_can_compute() -> None:
     import hashlib
 
