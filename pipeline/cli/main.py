@@ -11,9 +11,11 @@ from typing import Any, Final
 
 import typer
 
+from pipeline.cli.ingest import ingest
 from pipeline.cli.profile import profile
 from pipeline.cli.query import query
 from pipeline.cli.record import record
+from pipeline.cli.report import report
 from pipeline.cli.sql import sql
 from profiler.errors import OffbeatError, UsageError
 
@@ -22,8 +24,10 @@ __all__ = ["COMMANDS", "app", "main", "run"]
 COMMANDS: Final[dict[str, Callable[..., Any]]] = {
     "record": record,
     "profile": profile,
+    "ingest": ingest,
     "query": query,
     "sql": sql,
+    "report": report,
 }
 """Every command; its module parses, calls one function and prints. Heavy libraries are imported inside it."""
 

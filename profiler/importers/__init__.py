@@ -4,9 +4,28 @@
 `Sink`, which is either.
 """
 
+from profiler.importers.coverage import Coverage, Skipped
 from profiler.importers.importer import Importer, Options
+from profiler.importers.ingest import ingest
+from profiler.importers.inputs import total_bytes
+from profiler.importers.mapping import read_mapping
 from profiler.importers.memory import read_counters
 from profiler.importers.registry import IMPORTERS, importer_of
+from profiler.importers.report import IngestReport, InputReport
 from profiler.importers.sink import Sink
 
-__all__ = ["IMPORTERS", "Importer", "Options", "Sink", "importer_of", "read_counters"]
+__all__ = [
+    "IMPORTERS",
+    "Coverage",
+    "Importer",
+    "IngestReport",
+    "InputReport",
+    "Options",
+    "Sink",
+    "Skipped",
+    "importer_of",
+    "ingest",
+    "read_counters",
+    "read_mapping",
+    "total_bytes",
+]

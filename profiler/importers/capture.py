@@ -28,7 +28,7 @@ def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: 
 
 
 def _parameters(options: Options) -> dict[str, Any]:
-    return {"host": options.host, "bin_ns": options.bin_ns, "series_by": options.series_by}
+    return {"host": options.host, "bin_s": options.bin_s, "series_by": options.series_by}
 
 
 CAPTURE: Final = Importer(

@@ -190,7 +190,9 @@ class _Reading:
             coverage.skip(f"columns {', '.join(not_used[:_NAMED])}", "not counters of the mapping")
         n_dropped = sum(feed.n_dropped for feed in self._feeds.values())
         if n_dropped:
-            coverage.skip(f"{n_dropped} cells", "time stands there twice: same value, or the last of a counter is kept")
+            coverage.skip(
+                f"cells ({n_dropped})", "time stands there twice: same value, or the last of a counter is kept"
+            )
         if self._n_empty:
-            coverage.skip(f"{self._n_empty} cells", "empty")
+            coverage.skip(f"cells ({self._n_empty})", "empty")
         coverage.totals["late"] = sum(feed.n_late for feed in self._feeds.values())

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from profiler.errors import UsageError
+from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
     from profiler.importers.coverage import Coverage
@@ -13,6 +16,11 @@ if TYPE_CHECKING:
     from profiler.importers.sink import Sink
 
 __all__ = ["Importer", "Options"]
+
+
+SHORTEST_BIN_S: Final = 1e-6
+LONGEST_BIN_S: Final = 2.0
+"""The window of a sample is an int32 of nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,16 +33,25 @@ class Options:
         Host of counters whose file names none; of a capture, where it was taken. None: the file's name, or nothing.
     mapping
         How the columns of a table are to be understood; None: as named in `mapping.plain_mapping`.
-    bin_ns
-        Width of the bins in which a capture's bytes are counted.
+    bin_s
+        Width of the bins in which a capture's bytes are counted, 1 us to 2 s.
     series_by
         What one series of a capture is: all traffic of a pair of addresses in one direction, or one flow.
     """
 
     host: str | None = None
     mapping: Mapping | None = None
-    bin_ns: int = 1_000_000
+    bin_s: float = 1e-3
     series_by: Literal["pair", "flow"] = "pair"
+
+    def __post_init__(self) -> None:
+        if not SHORTEST_BIN_S <= self.bin_s <= LONGEST_BIN_S:
+            raise UsageError(f"bin of {self.bin_s} s: expected {SHORTEST_BIN_S} s to {LONGEST_BIN_S} s")
+
+    @property
+    def bin_ns(self) -> int:
+        """Width of the bins in whole nanoseconds."""
+        return round(self.bin_s * NS_PER_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from profiler.importers.contents import head_of, inflated, kind_of
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["LAKE_MANIFEST", "STDIN", "Input", "inputs_of"]
+__all__ = ["LAKE_MANIFEST", "STDIN", "Input", "inputs_of", "total_bytes"]
 
 STDIN: Final = "-"
 LAKE_MANIFEST: Final = "manifest.sqlite"
@@ -88,6 +88,14 @@ def inputs_of(path: str | Path, *, advance: Callable[[int], object] = int) -> It
         yield from _inputs_of_file(root, advance=advance, asked=True)
 
 
+def total_bytes(paths: Iterable[str | Path]) -> int | None:
+    """Return the bytes of all files of some paths, for a progress bar; None where standard input is among them."""
+    if any(str(path) == STDIN for path in paths):
+        return None
+    files = (file for path in map(Path, paths) for file in (path.rglob("*") if path.is_dir() else (path,)))
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
 def _inputs_of_folder(root: Path, *, advance: Callable[[int], object]) -> Iterator[Input]:
     if (root / LAKE_MANIFEST).is_file():
         yield Input(name=str(root), path=root, advance=advance)
@@ -105,10 +113,17 @@ def _inputs_of_folder(root: Path, *, advance: Callable[[int], object]) -> Iterat
 def _inputs_of_file(path: Path, *, advance: Callable[[int], object], asked: bool) -> Iterator[Input]:
     if not path.is_file():
         raise BadInput(f"{path}: not a regular file; give a file, a folder, or - for standard input")
-    if kind_of(head_of(path)) != "tar archive":
+    if _is_archive(path):
+        yield from _members(path, advance=advance)
+    else:
         yield Input(name=str(path), path=path, asked=asked, advance=advance)
-        return
-    yield from _members(path, advance=advance)
+
+
+def _is_archive(path: Path) -> bool:
+    try:
+        return kind_of(head_of(path)) == "tar archive"
+    except BadInput:  # whoever reads it will say what is wrong with it
+        return False
 
 
 def _members(path: Path, *, advance: Callable[[int], object]) -> Iterator[Input]:

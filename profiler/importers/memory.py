@@ -23,7 +23,7 @@ def read_counters(
     format: str | None = None,
     mapping: str | Path | None = None,
     host: str | None = None,
-    bin_ns: int = 1_000_000,
+    bin_s: float = 1e-3,
 ) -> tuple[Counters, list[str]]:
     """Read the series of a file, of all files of a folder or archive, or of standard input (``-``).
 
@@ -43,7 +43,7 @@ def read_counters(
     BadInput
         If nothing could be read.
     """
-    options = Options(host=host, mapping=None if mapping is None else read_mapping(mapping), bin_ns=bin_ns)
+    options = Options(host=host, mapping=None if mapping is None else read_mapping(mapping), bin_s=bin_s)
     sink = MemorySink()
     problems: list[str] = []
     n_read = 0

@@ -12,10 +12,12 @@ from profiler.importers.delimited import DELIMITED
 if TYPE_CHECKING:
     from profiler.importers.importer import Importer, Options
     from profiler.importers.inputs import Input
+from profiler.importers.recorder import RECORDER
 
 __all__ = ["IMPORTERS", "importer_of"]
 
 IMPORTERS: Final[dict[str, Importer]] = {
+    "recorder": RECORDER,
     "capture": CAPTURE,
     "delimited": DELIMITED,
 }

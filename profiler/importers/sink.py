@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from profiler.importers.ordering import in_order
 from profiler.store.series import Series
 
 if TYPE_CHECKING:
@@ -71,18 +72,14 @@ class MemorySink:
         self.flows.append(flows)
 
     def counters(self) -> Counters:
-        """Return every series with its samples in order of time, in the order in which series were announced."""
-        return [(series, *_joined(self._samples[key])) for key, series in self._series.items()]
+        """Return every series with its samples, one a time and in order of it; series as they were announced."""
+        return [(series, *self._ordered(key)) for key, series in self._series.items()]
 
-
-def _joined(
-    parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    if not parts:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    t_ns = np.concatenate([part[0] for part in parts])
-    value = np.concatenate([part[1] for part in parts])
-    if np.any(np.diff(t_ns) < 0):
-        order = np.argsort(t_ns, kind="stable")
-        t_ns, value = t_ns[order], value[order]
-    return t_ns, value
+    def _ordered(self, series_id: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        parts = self._samples[series_id] or [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
+        rows = in_order(
+            np.concatenate([t_ns for t_ns, _ in parts]),
+            np.concatenate([value for _, value in parts]),
+            kind=self._series[series_id].kind,
+        )
+        return rows.t_ns, rows.value

@@ -113,11 +113,15 @@ class CaptureReader:
         if not coverage.n_rows and coverage.problems:
             raise BadInput(coverage.problems[0].replace("what stood before was read; ", ""))
         if coverage.totals["untimed"]:
-            coverage.skip(f"{coverage.totals['untimed']} packets", "no time, or one past the year 2262: in flows only")
+            coverage.skip(
+                f"packets ({coverage.totals['untimed']})", "no time, or one past the year 2262: in flows only"
+            )
         if self._bins.moved_bytes:
-            coverage.skip(f"{self._bins.moved_bytes} bytes", "packets far out of order: counted in a later bin")
+            coverage.skip(f"bytes ({self._bins.moved_bytes})", "packets far out of order: counted in a later bin")
         if self._series.n_left_out:
-            coverage.skip(f"{self._series.n_left_out} series", "more than can be told apart: their bytes are in other")
+            coverage.skip(
+                f"series ({self._series.n_left_out})", "more than can be told apart: their bytes are in other"
+            )
         n_left_out = int(self._flows.counts.n_packets[0])
         if n_left_out:
-            coverage.skip(f"{n_left_out} packets", "more flows than can be told apart: in one flow without addresses")
+            coverage.skip(f"packets ({n_left_out})", "more flows than can be told apart: in one flow without addresses")

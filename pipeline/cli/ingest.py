@@ -1,0 +1,89 @@
+"""``offbeat ingest``: dumps of counters, captures and other lakes into a lake."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
+
+__all__ = ["ingest"]
+
+
+def ingest(
+    files: Annotated[list[str], typer.Argument(help="Files, folders, archives or lakes; - is stdin.")],
+    lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake; made if missing or empty.")],
+    input_format: Annotated[
+        str | None, typer.Option("--input-format", help="recorder, delimited or capture; else told by content.")
+    ] = None,
+    mapping: Annotated[
+        str | None, typer.Option("--mapping", help="Columns of tables: a TOML file, or a name such as zhejianglab.")
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option("--host", help="Host of counters that name none; where a capture was taken.")
+    ] = None,
+    bin_width: Annotated[str, typer.Option("--bin", help="Width of the bins of captures.")] = "1ms",
+    series_by: Annotated[
+        Literal["pair", "flow"], typer.Option("--by", help="One series of a capture: a pair of addresses, or a flow.")
+    ] = "pair",
+    output: FormatOption = Format.TABLE,
+    as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
+) -> None:
+    """Read counter tables, packet captures and other lakes into a lake.
+
+    Formats are told by content, whatever the file's name. What the lake holds already is left alone, so ingesting
+    twice is harmless. Ends with 1 if a file failed or was sound only in part; the others are read all the same.
+
+    Example:
+
+        offbeat ingest sample_data --lake lake
+
+        offbeat ingest Leaf-5_3_1.csv.gz --lake lake --mapping zhejianglab
+    """
+    from pipeline.cli.ingest_table import readable_row
+    from profiler.importers import Options, read_mapping
+    from profiler.importers import ingest as ingest_inputs
+    from profiler.units import parse_duration_s
+
+    options = Options(
+        host=host,
+        mapping=None if mapping is None else read_mapping(mapping),
+        bin_s=parse_duration_s(bin_width),
+        series_by=series_by,
+    )
+    with _progress(files) as advance:
+        report = ingest_inputs(*files, lake=lake, options=options, format=input_format, advance=advance)
+    chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
+    if chosen is Format.JSON:
+        print_json(report.to_dict())
+    else:
+        rows = report.to_rows() if chosen is Format.CSV else [readable_row(found) for found in report.inputs]
+        print_rows(rows, output=chosen)
+    for found in report.inputs:
+        if found.message and found.status in ("partial", "failed"):
+            note(f"offbeat: {found.message}")
+    if not report.is_complete:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _progress(files: list[str]) -> Iterator[Callable[[int], object]]:
+    """Yield what moves a bar on stderr by a number of bytes, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield int
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    from profiler.importers import total_bytes
+
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total_bytes(files))
+        yield lambda n_bytes: bar.advance(task, n_bytes)

@@ -1,0 +1,147 @@
+"""`ingest`: inputs into a lake, each once, whatever becomes of the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from profiler.errors import BadInput, LakeError
+from profiler.importers.importer import Options
+from profiler.importers.inputs import Input, inputs_of
+from profiler.importers.recorder import merge_recording, recordings_of, series_of
+from profiler.importers.registry import importer_of
+from profiler.importers.report import IngestReport, InputReport, InputStatus
+from profiler.store import Lake, Recording, file_digest, recording_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from profiler.importers.coverage import Coverage
+    from profiler.importers.importer import Importer
+    from profiler.importers.sink import Sink
+
+__all__ = ["ingest"]
+
+
+def ingest(
+    *paths: str | Path,
+    lake: Lake | str | Path,
+    host: str | None = None,
+    options: Options = Options(),  # noqa: B008 - frozen
+    format: str | None = None,
+    advance: Callable[[int], object] = int,
+) -> IngestReport:
+    """Read inputs into a lake.
+
+    Parameters
+    ----------
+    paths
+        Files, folders (walked), archives, lakes, or ``-`` for standard input.
+    lake
+        Where their samples go; a folder is made a lake if it is missing or empty. An input that it holds already is
+        left alone.
+    host
+        Host of counters whose file names none; short for that of the options.
+    options
+        What the importers are told.
+    format
+        Importer to take, whatever the content.
+    advance
+        Called with the number of bytes that each step has read.
+
+    Returns
+    -------
+    report
+        What became of each input. One that fails does not keep the others from being read.
+
+    Raises
+    ------
+    UsageError
+        If the format is not known.
+    LakeError
+        If the folder is not a lake and cannot be made one.
+    """
+    target = lake if isinstance(lake, Lake) else Lake.open(lake, create=True)
+    told = options if host is None else replace(options, host=host)
+    reports: list[InputReport] = []
+    for path in paths:
+        found = list(_ingest_path(path, target, options=told, format=format, advance=advance))
+        if found and all(report.status == "skipped" for report in found):
+            message = f"{path}: nothing in it that an importer reads; name a file, or give --mapping"
+            found.append(InputReport(source=str(path), status="failed", message=message))
+        reports += found
+    return IngestReport(inputs=tuple(reports))
+
+
+def _ingest_path(
+    path: str | Path, lake: Lake, *, options: Options, format: str | None, advance: Callable[[int], object]
+) -> Iterator[InputReport]:
+    try:
+        for source in inputs_of(path, advance=advance):
+            if source.is_lake and source.path.samefile(lake.root):
+                yield InputReport(source=source.name, status="skipped", message="the lake that is being filled")
+            elif source.is_lake:
+                yield from _merge(source, lake)
+            else:
+                yield _ingest_input(source, lake, options=options, format=format)
+    except (BadInput, LakeError) as error:
+        yield InputReport(source=str(path), status="failed", message=str(error))
+
+
+def _ingest_input(source: Input, lake: Lake, *, options: Options, format: str | None) -> InputReport:
+    try:
+        importer = importer_of(source, options, forced=format)
+    except BadInput as error:
+        return InputReport(source=source.name, status="failed", message=str(error))
+    if importer is None:
+        return InputReport(source=source.name, status="skipped", message="found on the way; no importer is for it")
+    recording = _recording(source, importer, options)
+
+    def read(sink: Sink) -> Coverage:
+        return importer.read(source, sink, options)
+
+    return _store(source.name, lake, recording=recording, read=read)
+
+
+def _recording(source: Input, importer: Importer, options: Options) -> Recording:
+    parameters = importer.parameters(options)
+    key = recording_id(
+        file_digest(source.path), parser=importer.name, parser_version=importer.version, parameters=parameters
+    )
+    return Recording(recording_id=key, source=source.name, format=importer.name, parameters=parameters)
+
+
+def _store(name: str, lake: Lake, *, recording: Recording, read: Callable[[Sink], Coverage]) -> InputReport:
+    """Read an input into the lake unless it is there."""
+    if lake.holds(recording.recording_id):
+        return InputReport(source=name, status="already there", format=recording.format, message="nothing to do")
+    try:
+        with lake.writer(recording) as writer:
+            coverage = read(writer)
+            for problem in coverage.problems:
+                writer.warn(problem)
+    except BadInput as error:
+        status: InputStatus = "partial" if writer.n_rows else "failed"
+        return InputReport(source=name, status=status, format=recording.format, message=str(error))
+    except LakeError as error:
+        return InputReport(source=name, status="failed", format=recording.format, message=str(error))
+    return InputReport(
+        source=name,
+        status="partial" if coverage.problems else "read",
+        format=recording.format,
+        message="; ".join(coverage.problems),
+        coverage=coverage,
+    )
+
+
+def _merge(source: Input, lake: Lake) -> Iterator[InputReport]:
+    """Copy every recording of another lake, under the key that it has there."""
+    other = Lake.open(source.path)
+    series = series_of(other)
+    for recording in recordings_of(other):
+
+        def read(sink: Sink, key: str = recording.recording_id) -> Coverage:
+            return merge_recording(other, key, sink=sink, series=series)
+
+        yield _store(f"{source.name}: {recording.source}", lake, recording=recording, read=read)
