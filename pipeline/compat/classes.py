@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pipeline.compat.demand import Demand
     from pipeline.compat.levels import Excess
 
-__all__ = ["ClassedPlacement", "commensurate_classes", "place_classes"]
+__all__ = ["ClassedPlacement", "commensurate_classes", "fits_circle", "place_classes", "seen_by"]
 
 MAX_CIRCLE_EDGES: Final = 4096
 """A class's common circle has at most this many edges."""
@@ -53,12 +53,34 @@ def commensurate_classes(demands: Sequence[Demand], *, pool: Sequence[int]) -> t
         return (tuple(pool),)
     classes: list[list[int]] = []
     for i_job in sorted(pool, key=lambda i: (demands[i].period_ns, i)):
-        home = next((c for c in classes if _fits_circle([demands[i] for i in (*c, i_job)])), None)
+        home = next((c for c in classes if fits_circle([demands[i] for i in (*c, i_job)])), None)
         if home is None:
             classes.append([i_job])
         else:
             home.append(i_job)
     return tuple(tuple(sorted(members)) for members in classes)
+
+
+def fits_circle(demands: Sequence[Demand]) -> bool:
+    """Return whether the common circle of some demands has few enough edges to be laid out."""
+    length_ns = math.lcm(*(demand.period_ns for demand in demands))
+    return sum(demand.edges_ns.size * (length_ns // demand.period_ns) for demand in demands) <= MAX_CIRCLE_EDGES
+
+
+def seen_by(
+    i_class: int,
+    classes: Sequence[tuple[int, ...]],
+    *,
+    demands: Sequence[Demand],
+    shifts: Sequence[int],
+    excess: Excess,
+) -> Excess:
+    """Return the excess as one class sees it: the others at their shifts, at any phase."""
+    others = [excess.others]
+    for i, members in enumerate(classes):
+        if i != i_class:
+            others.append(_levels_at([demands[j] for j in members], shifts_ns=[shifts[j] for j in members]))
+    return replace(excess, others=independent_levels(others))
 
 
 def place_classes(
@@ -87,7 +109,7 @@ def place_classes(
     best_bps = math.inf
     for _ in range(N_SWEEPS if len(classes) > 1 else 1):
         for i_class, members in enumerate(classes):
-            seen = _seen_by(i_class, classes, demands=demands, shifts=shifts, excess=excess)
+            seen = seen_by(i_class, classes, demands=demands, shifts=shifts, excess=excess)
             found = _place_class([demands[i] for i in members], excess=seen, rng=rng)
             for i_job, shift_ns in zip(members, found.shifts_ns, strict=True):
                 shifts[i_job] = shift_ns
@@ -102,32 +124,11 @@ def place_classes(
     return ClassedPlacement(placement=placement, bound_bps=min(bound_bps, excess_bps), classes=classes)
 
 
-def _fits_circle(demands: Sequence[Demand]) -> bool:
-    length_ns = math.lcm(*(demand.period_ns for demand in demands))
-    return sum(demand.edges_ns.size * (length_ns // demand.period_ns) for demand in demands) <= MAX_CIRCLE_EDGES
-
-
 def _place_class(demands: Sequence[Demand], *, excess: Excess, rng: np.random.Generator) -> Placement:
     timeline = Circle(demands=demands, excess=excess)
     if len(demands) == 1:
         return Placement(shifts_ns=(0,), excess_bps=timeline.alone(0))
     return place_jobs(timeline, bound_bps=lower_bound(demands, excess=excess), rng=rng)
-
-
-def _seen_by(
-    i_class: int,
-    classes: Sequence[tuple[int, ...]],
-    *,
-    demands: Sequence[Demand],
-    shifts: Sequence[int],
-    excess: Excess,
-) -> Excess:
-    """Return the excess as one class sees it: the others at their shifts, at any phase."""
-    others = [excess.others]
-    for i, members in enumerate(classes):
-        if i != i_class:
-            others.append(_levels_at([demands[j] for j in members], shifts_ns=[shifts[j] for j in members]))
-    return replace(excess, others=independent_levels(others))
 
 
 def _levels_at(demands: Sequence[Demand], *, shifts_ns: Sequence[int]) -> Levels:
@@ -152,7 +153,7 @@ def _class_bound(
         return 0.0
     if len(classes[several[0]]) == 2:
         return reached_bps
-    seen = _seen_by(several[0], classes, demands=demands, shifts=[0] * len(demands), excess=excess)
+    seen = seen_by(several[0], classes, demands=demands, shifts=[0] * len(demands), excess=excess)
     return lower_bound([demands[i] for i in classes[several[0]]], excess=seen)
 
 

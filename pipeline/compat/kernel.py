@@ -10,6 +10,7 @@ which fixes the offset. So the cost depends on the edges, never on the lcm.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pipeline.compat.demand import Demand
     from pipeline.compat.levels import Excess
 
-__all__ = ["Plateau", "ShiftCurve", "excess_of", "shift_curve", "window_curve"]
+__all__ = ["Plateau", "ShiftCurve", "add_curves", "excess_of", "shift_curve", "window_curve"]
 
 FLAT_FRAC: Final = 1e-12
 """Values that differ by less than this fraction of the curve's scale are one value: rounding, not a slope."""
@@ -218,3 +219,18 @@ def _curve(
         excess_bps=np.maximum(0.0, excess_bps[:-1] + offset_bps),
         scale_bps=scale_bps,
     )
+
+
+def add_curves(curves: Sequence[ShiftCurve], *, weights: Sequence[float], period_ns: int) -> ShiftCurve:
+    """Return the weighted sum of curves over the shift of one job, whose period is a multiple of each curve's."""
+    kinks_ns = np.unique(np.concatenate([_repeated_kinks(curve, period_ns=period_ns) for curve in curves]))
+    total = np.zeros(kinks_ns.size)
+    for curve, weight in zip(curves, weights, strict=True):
+        total += weight * curve.at(kinks_ns)
+    scale_bps = sum(weight * curve.scale_bps for curve, weight in zip(curves, weights, strict=True))
+    return ShiftCurve(period_ns=period_ns, kinks_ns=kinks_ns, excess_bps=total, scale_bps=scale_bps)
+
+
+def _repeated_kinks(curve: ShiftCurve, *, period_ns: int) -> NDArray[np.int64]:
+    starts_ns = np.arange(0, period_ns, curve.period_ns, dtype=np.int64)
+    return (starts_ns[:, None] + curve.kinks_ns[None, :]).ravel()

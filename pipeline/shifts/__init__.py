@@ -1,0 +1,8 @@
+"""One shift a job for the whole affinity graph."""
+
+from __future__ import annotations
+
+from pipeline.shifts.plan import ShiftPlan
+from pipeline.shifts.recommend import recommend
+
+__all__ = ["ShiftPlan", "recommend"]
