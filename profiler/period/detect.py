@@ -52,6 +52,9 @@ MAX_FOLLOWED_SPREAD: Final = 0.11
 would have a spread of 0.17; two jobs on one counter come near it."""
 COARSE_FRAC: Final = 0.02
 CONSTANT_SPREAD: Final = 0.15
+GLANCE_BINS: Final = 100
+CLEAR_LEVELS: Final = 4.0
+"""Up must be this many times Down for bursts to be counted at all."""
 Z_SCALE: Final = 8.0
 
 
@@ -156,7 +159,7 @@ def _not_periodic(series: RateSeries, prepared: Prepared, best: Evidence | None)
     if rate_bps.size and rate_bps.std() < CONSTANT_SPREAD * rate_bps.mean():
         return _without("constant", f"a steady {format_rate(float(rate_bps.mean()))}, without Up and Down phases")
     n_bursts = _count_bursts(rate_bps)
-    if n_bursts < MIN_GOOD_CYCLES:
+    if n_bursts is not None and n_bursts < MIN_GOOD_CYCLES:
         need_s = prepared.duration_s * (MIN_GOOD_CYCLES + 1 - n_bursts) / max(1, n_bursts)
         reason = f"only {n_bursts} bursts seen, at least {MIN_GOOD_CYCLES} iterations are needed; record longer"
         return _without("insufficient", reason, need_more_s=need_s)
@@ -166,12 +169,15 @@ def _not_periodic(series: RateSeries, prepared: Prepared, best: Evidence | None)
     return _without("aperiodic", f"{strongest}; z of {Z_ACCEPT:.0f} is needed")
 
 
-def _count_bursts(rate_bps: NDArray[np.float64]) -> int:
-    """Return how often the rate rises, wiggles shorter than a three-hundredth of the series closed."""
-    if rate_bps.size == 0:
-        return 0
-    brief = max(1, rate_bps.size // 300)
-    return len(runs(rate_bps > threshold(rate_bps), min_gap_bins=brief))
+def _count_bursts(rate_bps: NDArray[np.float64]) -> int | None:
+    """Return how many bursts a series holds at a glance (on a hundred bins), or None if it has no two clear levels."""
+    n_pooled = max(1, rate_bps.size // GLANCE_BINS)
+    n_bins = rate_bps.size // n_pooled
+    glance_bps = rate_bps[: n_bins * n_pooled].reshape(n_bins, n_pooled).mean(axis=1)
+    up = glance_bps > threshold(glance_bps)
+    if up.all() or not up.any() or glance_bps[up].mean() < CLEAR_LEVELS * glance_bps[~up].mean():
+        return None
+    return len(runs(up))
 
 
 def _followed(series: RateSeries, prepared: Prepared, best: Evidence) -> PeriodEstimate:
