@@ -134,19 +134,21 @@ def open_counters(source: Source, collector: Collector, *, host: str) -> tuple[l
         If the source has none of the collector's counters.
     """
     counters: dict[tuple[str, str], OpenCounter] = {}
-    broken: list[SourceBroken] = []
+    broken: dict[tuple[str, str], SourceBroken] = {}
     for spec in collector.counters:
-        if (spec.metric, spec.direction) in counters:
+        key = (spec.metric, spec.direction)
+        if key in counters:
             continue
         try:
-            counters[spec.metric, spec.direction] = _open(source, spec, layer=collector.layer, host=host)
+            counters[key] = _open(source, spec, layer=collector.layer, host=host)
+            broken.pop(key, None)
         except NotHere:
             continue
         except SourceBroken as error:
-            broken.append(error)
+            broken[key] = error
     if not counters and not broken:
         raise NotHere(f"{source.folder}: {source.name} has no {collector.name} counters; record another device")
-    return list(counters.values()), broken
+    return list(counters.values()), list(broken.values())
 
 
 def list_folders(folder: Path) -> list[Path]:
