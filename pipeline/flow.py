@@ -1,56 +1,90 @@
-"""The order of the steps, nothing else: read this first."""
+"""The order of the steps, nothing else: read this first.
+
+counters -> a profile a port -> jobs that meet on links -> what each would do alone -> compatibility a link -> one plan
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from pipeline.compat.result import Compatibility
-from pipeline.shifts import ShiftPlan
-from profiler.phases import TrafficProfile
-from profiler.results import Tabular
+from pipeline.analysis import Analysis, LinkAnalysis, Skipped
+from pipeline.compat import solve
+from pipeline.meetings import Meeting, demand_on, find_meetings, job_profiles, own_profiles
+from pipeline.omissions import omissions
+from pipeline.profiles import profile_lake, profile_tables
+from pipeline.shifts import recommend
+from pipeline.sql import open_lake
+from pipeline.topology import read_cluster
+from profiler.store import Lake
 
-__all__ = ["Analysis", "LinkAnalysis", "Skipped"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from profiler.phases import TrafficProfile
+
+__all__ = ["Analysis", "LinkAnalysis", "Skipped", "analyze"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
-    """Something that could not be analysed, and why."""
+def analyze(
+    lake: str | Path,
+    *,
+    cluster: str | Path | None = None,
+    on_port: Callable[[int, int], None] = lambda _n_done, _n_ports: None,
+) -> Analysis:
+    """Find the beat of every port, the jobs that meet on links, and the shifts that keep them apart.
 
-    what: str
-    why: str
+    All that is found is kept in the lake: tables ``links``, ``jobs``, ``placements``, ``paths`` (if a cluster file is
+    given), ``profiles``, ``phases``, ``compat`` and ``shifts`` are replaced.
 
+    Parameters
+    ----------
+    lake
+        Folder of the lake.
+    cluster
+        TOML file of links and jobs; by default those that the lake knows from an earlier analysis.
+    on_port
+        Called after each port with the number of ports done and their total.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkAnalysis:
-    """One direction of one link: the demand that each job puts on it, and how they fit.
-
-    ``demands`` maps a job to its demand on this link as it was solved: the job's own profile (corrected for
-    congestion), times its weight on the link.
+    Raises
+    ------
+    BadInput
+        If the cluster file is missing or wrong.
+    LakeError
+        If the lake is missing or damaged, or cannot be written.
     """
+    store = Lake.open(lake)
+    if cluster is not None:
+        store.replace_all(read_cluster(cluster).to_tables())
+    with open_lake(store.root) as database:
+        ports = database.run("series_by_port").to_pylist()
+    series = profile_lake(store, ports, on_port=on_port)
+    store.replace_all(profile_tables(series.values()))
+    with open_lake(store.root) as database:
+        jobs = database.run("profiles_by_job").to_pylist()
+        meetings = find_meetings(database.run("jobs_by_link", min_jobs=2).to_pylist())
+    profiles = {series_id: one.profile for series_id, one in series.items()}
+    own = own_profiles(
+        job_profiles(jobs, profiles), meetings, bottlenecks_bps={job["job_id"]: job["bottleneck_bps"] for job in jobs}
+    )
+    links = tuple(_solve(meeting, own) for meeting in meetings)
+    analysis = Analysis(
+        profiles={profile.label: profile for profile in profiles.values()},
+        jobs={job: profile for job, profile in own.items() if profile.status == "periodic"},
+        links=links,
+        plan=recommend(links),
+        skipped=omissions(jobs=jobs, ports=ports, profiles=profiles),
+    )
+    store.replace_all(analysis.to_tables())
+    return analysis
 
-    link: str
-    direction: str
-    capacity_bps: float
-    demands: Mapping[str, TrafficProfile]
-    compatibility: Compatibility
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Analysis(Tabular):
-    """What the network's jobs do to its links, and what to do about it.
-
-    ``profiles`` maps a series' label (``host/device/direction``) to its measured profile, ``jobs`` a job to the
-    profile of its own traffic.
-    """
-
-    profiles: Mapping[str, TrafficProfile]
-    jobs: Mapping[str, TrafficProfile]
-    links: tuple[LinkAnalysis, ...]
-    plan: ShiftPlan
-    skipped: tuple[Skipped, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the ``analysis`` document of DESIGN section 6."""
-        raise NotImplementedError
+def _solve(meeting: Meeting, own: Mapping[str, TrafficProfile]) -> LinkAnalysis:
+    demands = demand_on(meeting, own)
+    return LinkAnalysis(
+        link=meeting.link,
+        direction=meeting.direction,
+        capacity_bps=meeting.capacity_bps,
+        demands=demands,
+        compatibility=solve(demands, capacity_bps=meeting.capacity_bps, link=meeting.link, direction=meeting.direction),
+    )

@@ -16,7 +16,7 @@ from profiler.schema import arrow_schema
 from profiler.store import Series
 
 if TYPE_CHECKING:
-    from profiler.store import Lake
+    from profiler.store import Counter, Lake
 
 __all__ = ["SeriesProfile", "profile_lake", "profile_tables"]
 
@@ -48,19 +48,19 @@ def profile_lake(
     Returns
     -------
     dict of int to SeriesProfile
-        By series id. A series that cannot be read as a rate has status ``no_data`` and the reason.
+        By series id, in order of ports. A series that cannot be read as a rate has status ``no_data`` and the reason.
 
     Raises
     ------
     LakeError
         If a file of the lake is missing or damaged.
     """
+    port_of = {port["series_id"]: port for port in ports}
     profiles: dict[int, SeriesProfile] = {}
-    for n_done, port in enumerate(ports, start=1):
-        if port["series_id"] not in profiles:
-            profiles[port["series_id"]] = _profile_port(lake, port)
-        on_port(n_done, len(ports))
-    return profiles
+    for series_id, counter in lake.counters(port_of):
+        profiles[series_id] = _profile_port(port_of[series_id], counter)
+        on_port(len(profiles), len(port_of))
+    return {series_id: profiles[series_id] for series_id in port_of}
 
 
 def profile_tables(profiles: Iterable[SeriesProfile]) -> dict[str, pa.Table]:
@@ -81,10 +81,9 @@ def profile_tables(profiles: Iterable[SeriesProfile]) -> dict[str, pa.Table]:
     }
 
 
-def _profile_port(lake: Lake, port: Mapping[str, Any]) -> SeriesProfile:
+def _profile_port(port: Mapping[str, Any], counter: Counter) -> SeriesProfile:
     names = {name: port[name] for name in ("host", "device", "port", "direction", "layer")}
     series = Series(kind=port["kind"], raw_scale=port["raw_scale"], width_bits=port["width_bits"], **names)
-    counter = lake.counter(port["series_id"])
     try:
         rate = rate_series(series, t_ns=counter.t_ns, value=counter.value)
     except BadInput as error:

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import typer
 
+from pipeline.cli.analyze import analyze
+from pipeline.cli.compat import compat
 from pipeline.cli.ingest import ingest
 from pipeline.cli.profile import profile
 from pipeline.cli.query import query
@@ -25,8 +27,10 @@ COMMANDS: Final[dict[str, Callable[..., Any]]] = {
     "record": record,
     "profile": profile,
     "ingest": ingest,
+    "analyze": analyze,
     "query": query,
     "sql": sql,
+    "compat": compat,
     "report": report,
 }
 """Every command; its module parses, calls one function and prints. Heavy libraries are imported inside it."""

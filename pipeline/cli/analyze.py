@@ -1,0 +1,60 @@
+"""``offbeat analyze``: from a lake to advice, in one go."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
+from pipeline.cli.progress import port_progress
+
+__all__ = ["analyze"]
+
+
+def analyze(
+    lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake.")],
+    cluster: Annotated[
+        Path | None, typer.Option("--cluster", help="TOML file of links and jobs; else those the lake knows.")
+    ] = None,
+    plan: Annotated[Path | None, typer.Option("--plan", help="Write the plan that the pacer reads.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --plan if it exists.")] = False,
+    output: FormatOption = Format.TABLE,
+    as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
+) -> None:
+    """Find the beat of every port, the jobs that meet on links, and the shifts that keep them apart.
+
+    What is found is kept in the lake, for offbeat query and sql. Ends with 3 if nothing is periodic, or if jobs
+    collide and nothing helps.
+
+    Example:
+
+        offbeat analyze --lake lake --cluster cluster.toml --plan plan.json
+    """
+    from pipeline.analysis import LINK_COLUMNS
+    from pipeline.cli.analysis_table import readable_link
+    from pipeline.flow import analyze as analyze_lake
+    from pipeline.outfile import Existing, check_target, write_text
+    from pipeline.report import summarize
+
+    existing: Existing = "replace" if force else "keep"
+    if plan is not None:
+        check_target(plan, existing=existing)
+    with port_progress() as on_port:
+        analysis = analyze_lake(lake, cluster=cluster, on_port=on_port)
+    if plan is not None:
+        write_text(json.dumps(analysis.plan.to_dict(), indent=2, allow_nan=False) + "\n", plan, existing=existing)
+        note(f"offbeat: wrote {plan}")
+    chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
+    if chosen is Format.JSON:
+        print_json(analysis.to_dict())
+    elif chosen is Format.CSV:
+        print_rows(analysis.to_rows(), output=chosen, columns=LINK_COLUMNS)
+    else:
+        print_rows([readable_link(link) for link in analysis.links], output=chosen)
+        typer.echo("\n" + "\n".join(summarize(analysis)))
+    if not analysis.has_answer:
+        raise typer.Exit(3)

@@ -1,0 +1,96 @@
+"""``offbeat analyze`` on the command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from pipeline.cli.main import main
+from profiler.pacer import Pacer
+from tests.pipeline.lakes import CLUSTER, make_lake, port, two_job_lake
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("place")
+    two_job_lake(folder / "lake")
+    (folder / "cluster.toml").write_text(CLUSTER)
+    return folder
+
+
+def analyze(place: Path, *arguments: str) -> int:
+    return main(["analyze", "--lake", str(place / "lake"), "--cluster", str(place / "cluster.toml"), *arguments])
+
+
+def test_the_answer_is_a_table_and_advice_in_words(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert analyze(place) == 0
+    printed = capsys.readouterr()
+    assert "trunk" in printed.out
+    assert "A and B collide" in printed.out
+    assert printed.err == ""
+
+
+def test_json_is_one_document(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert analyze(place, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["kind"], document["version"], len(document["links"])) == ("analysis", 1, 2)
+
+
+def test_csv_is_one_row_a_link(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert analyze(place, "--csv") == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["link"], row["direction"], row["jobs"]) for row in rows] == [
+        ("trunk", "backward", "A, B"),
+        ("trunk", "forward", "A, B"),
+    ]
+
+
+def test_the_pacer_reads_the_plan(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "plan.json"
+    assert analyze(place, "--plan", str(plan), "--json") == 0
+    shifts = {shift["job"]: shift for shift in json.loads(capsys.readouterr().out)["shifts"]}
+    for job in ("A", "B"):
+        pacer = Pacer.from_plan(plan, job=job)
+        assert pacer.is_on == (shifts[job]["pace_period_s"] is not None)
+
+
+def test_a_plan_is_not_overwritten_unless_told(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text("precious")
+    assert analyze(place, "--plan", str(plan)) == 2
+    assert "--force" in capsys.readouterr().err
+    assert plan.read_text() == "precious"
+    assert analyze(place, "--plan", str(plan), "--force") == 0
+    assert json.loads(plan.read_text())["version"] == 1
+
+
+def test_a_lake_in_which_nothing_beats_ends_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    t_ns = np.arange(5_000) * 1_000_000
+    make_lake(tmp_path / "lake", {port("h1", "eth0", "transmit"): (t_ns, np.zeros_like(t_ns))})
+    assert main(["analyze", "--lake", str(tmp_path / "lake"), "--csv"]) == 3
+    assert capsys.readouterr().out.startswith("link,direction,capacity_bps")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["--lake", "nowhere"], 1, "nowhere: no such lake"),
+        (["--cluster", "nowhere.toml"], 1, "nowhere.toml"),
+        (["--plan", "nowhere/plan.json"], 2, "there is no folder nowhere"),
+    ],
+)
+def test_errors_say_what_is_wrong(
+    place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, complaint: str
+) -> None:
+    assert analyze(place, *arguments) == code
+    printed = capsys.readouterr()
+    assert complaint in printed.err
+    assert printed.out == ""
