@@ -27,6 +27,9 @@ __all__ = ["Plateau", "ShiftCurve", "add_curves", "excess_of", "shift_curve", "w
 FLAT_FRAC: Final = 1e-12
 """Values that differ by less than this fraction of the curve's scale are one value: rounding, not a slope."""
 
+ZERO_FRAC: Final = 1e-13
+"""Nor is an excess of less than this fraction one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plateau:
@@ -213,12 +216,9 @@ def _curve(
     slope = turned - float(turned @ widths_ns) / period_ns
     excess_bps = np.concatenate([[0.0], np.cumsum(slope * widths_ns)])
     offset_bps = mean_bps - float((excess_bps[:-1] + excess_bps[1:]) @ widths_ns) / 2 / period_ns
-    return ShiftCurve(
-        period_ns=period_ns,
-        kinks_ns=kinks_ns,
-        excess_bps=np.maximum(0.0, excess_bps[:-1] + offset_bps),
-        scale_bps=scale_bps,
-    )
+    values_bps = excess_bps[:-1] + offset_bps
+    values_bps[values_bps < ZERO_FRAC * scale_bps] = 0.0
+    return ShiftCurve(period_ns=period_ns, kinks_ns=kinks_ns, excess_bps=values_bps, scale_bps=scale_bps)
 
 
 def add_curves(curves: Sequence[ShiftCurve], *, weights: Sequence[float], period_ns: int) -> ShiftCurve:
