@@ -110,7 +110,7 @@ class RateSeries:
         delta_bytes = np.diff(values).astype(np.float64)[:n_samples]
         flags = np.zeros(n_samples, dtype=np.uint16)
         known = np.ones(n_samples, dtype=bool)
-        _mend_steps_back(delta_bytes, flags, known, values=values[1 : n_samples + 1], width_bits=width_bits)
+        _mend_steps_back(delta_bytes, flags=flags, known=known, values=values[1 : n_samples + 1], width_bits=width_bits)
         return cls(
             edges_ns=times_ns,
             delta_bytes=delta_bytes,
@@ -253,9 +253,9 @@ def _ordered(
 
 def _mend_steps_back(
     delta_bytes: NDArray[np.float64],
+    *,
     flags: NDArray[np.uint16],
     known: NDArray[np.bool_],
-    *,
     values: NDArray[np.int64],
     width_bits: int,
 ) -> None:

@@ -59,7 +59,7 @@ def track(prepared: Prepared, period_s: float) -> Cycles:
     for _ in range(N_ROUNDS):
         match = _match(fine, template)
         starts = _walk(match, n_template)
-        template = _mean_cycle(fine.x, match, starts, n_template=n_template)
+        template = _mean_cycle(fine.x, starts, match=match, n_template=n_template)
     return Cycles(
         starts_s=np.array([_vertex(match, int(i)) for i in starts]) * fine.dt_s,
         fit=match[starts],
@@ -78,7 +78,7 @@ def _seed(x: NDArray[np.float64], n_template: int) -> NDArray[np.float64]:
 
 
 def _mean_cycle(
-    x: NDArray[np.float64], match: NDArray[np.float64], starts: NDArray[np.int64], *, n_template: int
+    x: NDArray[np.float64], starts: NDArray[np.int64], *, match: NDArray[np.float64], n_template: int
 ) -> NDArray[np.float64]:
     """Return the mean of the cycles that match well; the job need not run all the time."""
     good = starts[match[starts] >= GOOD_FRAC * np.quantile(match[starts], 0.75)]

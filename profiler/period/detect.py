@@ -91,8 +91,8 @@ def detect_period(series: RateSeries) -> PeriodEstimate:
         return _undersampled(fast_hz, dt_s=prepared.dt_s)
     best = _strongest(prepared)
     if best is None or best.z < Z_ACCEPT or best.contrast < CONTRAST_ACCEPT:
-        return _not_periodic(series, prepared, best)
-    return _followed(series, prepared, best)
+        return _not_periodic(series, prepared, best=best)
+    return _followed(series, prepared, best=best)
 
 
 def _refuse(series: RateSeries) -> PeriodEstimate | None:
@@ -153,7 +153,7 @@ def _fundamental(best: Evidence, seen: list[tuple[Autocorrelation, float]]) -> E
     return winner
 
 
-def _not_periodic(series: RateSeries, prepared: Prepared, best: Evidence | None) -> PeriodEstimate:
+def _not_periodic(series: RateSeries, prepared: Prepared, *, best: Evidence | None) -> PeriodEstimate:
     """Tell apart what is steady, what was seen too briefly, and what has no period."""
     rate_bps = series.rate_bps[series.known]
     if rate_bps.size and rate_bps.std() < CONSTANT_SPREAD * rate_bps.mean():
@@ -180,7 +180,7 @@ def _count_bursts(rate_bps: NDArray[np.float64]) -> int | None:
     return len(runs(up))
 
 
-def _followed(series: RateSeries, prepared: Prepared, best: Evidence) -> PeriodEstimate:
+def _followed(series: RateSeries, prepared: Prepared, *, best: Evidence) -> PeriodEstimate:
     """Follow the iterations, and answer with their median."""
     cycles = track(prepared, best.period_s)
     n_grouped = group_size(prepared, cycles, period_s=best.period_s)

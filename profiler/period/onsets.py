@@ -58,7 +58,9 @@ def find_onsets(rate: UniformRate, cycles: Cycles, *, period_s: float) -> NDArra
         return None
     found = runs(pooled_bps > cut_bps, min_gap_bins=max(2, round(GAP_FRAC * n_down)))
     found = found[found[:, 0] > 0]  # a burst already under way has no onset
-    onsets_s = np.array([_first_above(rate, int(start) * n_pooled, n_pooled, cut_bps) for start, _ in found])
+    onsets_s = np.array(
+        [_first_above(rate, int(start) * n_pooled, n_pooled=n_pooled, cut_bps=cut_bps) for start, _ in found]
+    )
     n_expected = np.count_nonzero(cycles.good)
     if abs(onsets_s.size - n_expected) > COUNT_SLACK * n_expected + 1:
         return None
@@ -87,7 +89,7 @@ def _typical_down(up: NDArray[np.bool_], active: NDArray[np.bool_], *, n_period:
     return float(np.median(lengths[:n_iterations])) if lengths.size else 0.0
 
 
-def _first_above(rate: UniformRate, i_bin: int, n_pooled: int, cut_bps: float) -> float:
+def _first_above(rate: UniformRate, i_bin: int, *, n_pooled: int, cut_bps: float) -> float:
     """Return the time of the first own-resolution bin above the cut, in or just before a pooled one."""
     first = max(0, i_bin - n_pooled)
     above = np.flatnonzero(rate.rate_bps[first : i_bin + n_pooled] > cut_bps)

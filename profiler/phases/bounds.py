@@ -53,7 +53,7 @@ def up_intervals(fold_bps: NDArray[np.float64], *, period_s: float) -> list[tupl
 
 
 def measure_bursts(
-    rate: UniformRate, bounds_s: NDArray[np.float64], up_s: list[tuple[float, float]], *, down_bps: float
+    rate: UniformRate, bounds_s: NDArray[np.float64], *, up_s: list[tuple[float, float]], down_bps: float
 ) -> list[BurstWidths]:
     """Measure every Up phase in every iteration by the bytes it moves above the Down level.
 
@@ -84,15 +84,19 @@ def measure_bursts(
         first_s = bounds_s[:, 0] + low_s - (rate.dt_s if i == 0 else 0.0)
         last_s = bounds_s[:, 0] + cuts_s[i] if i < len(cuts_s) else bounds_s[:, 1] - rate.dt_s + lows_s[0]
         windows_s = np.stack([first_s, last_s], axis=1).astype(np.float64)
-        found.append(_measure(grid_s, total_bits, all_bits, windows_s=windows_s, starts_s=bounds_s[:, 0]))
+        found.append(
+            _measure(
+                grid_s=grid_s, total_bits=total_bits, all_bits=all_bits, windows_s=windows_s, starts_s=bounds_s[:, 0]
+            )
+        )
     return found
 
 
 def _measure(
+    *,
     grid_s: NDArray[np.float64],
     total_bits: NDArray[np.float64],
     all_bits: NDArray[np.float64],
-    *,
     windows_s: NDArray[np.float64],
     starts_s: NDArray[np.float64],
 ) -> BurstWidths:

@@ -73,7 +73,7 @@ def extract_phases(series: RateSeries, estimate: PeriodEstimate) -> TrafficProfi
         return _described(series, estimate, phases=(_whole(fold_bps, estimate.period_s),), fold_bps=fold_bps)
     down_bps = _down_rate(fold_bps, up_s, period_s=estimate.period_s)
     ups = (
-        _measured(measure_bursts(rate, bounds_s, up_s, down_bps=down_bps))
+        _measured(measure_bursts(rate, bounds_s, up_s=up_s, down_bps=down_bps))
         if estimate.at_onsets
         else _folded(fold_bps, up_s, period_s=estimate.period_s)
     )
