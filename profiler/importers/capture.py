@@ -34,7 +34,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 CAPTURE: Final = Importer(
     name="capture",
     version=1,
-    reads="packet captures: pcap, pcapng; gzip, zstd or xz",
+    reads="packet captures (pcap, pcapng)",
     recognises=_recognises,
     read=_read,
     parameters=_parameters,

@@ -97,7 +97,7 @@ def kind_of(head: bytes) -> str:
     return next((kind for start, kind in _MARKUP if text.startswith(start)), "text")
 
 
-def head_of(path: Path) -> bytes:
+def head_of(path: Path, n_bytes: int = HEAD_BYTES) -> bytes:
     """Return the first bytes of a file, decompressed; what damage leaves of them, if it is damaged.
 
     Raises
@@ -109,12 +109,12 @@ def head_of(path: Path) -> bytes:
     try:
         for piece in inflated(path):
             head += piece
-            if len(head) >= HEAD_BYTES:
+            if len(head) >= n_bytes:
                 break
     except BadInput:
         if not head:
             raise
-    return head[:HEAD_BYTES]
+    return head[:n_bytes]
 
 
 def inflated(path: Path, *, advance: Callable[[int], object] = int) -> Iterator[bytes]:

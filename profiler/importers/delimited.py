@@ -64,7 +64,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 DELIMITED: Final = Importer(
     name="delimited",
     version=1,
-    reads="counter tables: CSV, TSV, Parquet; gzip, zstd or xz; plain or with a column mapping",
+    reads="tables of counters (CSV, TSV, Parquet)",
     recognises=_recognises,
     read=_read,
     parameters=_parameters,

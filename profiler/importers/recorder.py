@@ -152,7 +152,7 @@ def _parameters(options: Options) -> dict[str, Any]:  # noqa: ARG001 - as every 
 RECORDER: Final = Importer(
     name="recorder",
     version=1,
-    reads="lakes that offbeat wrote",
+    reads="lakes",
     recognises=_recognises,
     read=_read,
     parameters=_parameters,

@@ -57,5 +57,5 @@ def importer_of(source: Input, options: Options, *, forced: str | None = None) -
     if kind in ("text", "Parquet"):
         return DELIMITED
     found = "is empty" if kind == "empty" else f"looks like {kind}"
-    known = "; ".join(importer.reads for importer in IMPORTERS.values())
-    raise BadInput(f"{source.name}: {found}, which no importer reads; they read {known}")
+    known = ", ".join(importer.reads for importer in IMPORTERS.values())
+    raise BadInput(f"{source.name}: {found}; give {known}, as they are or as gzip, zstd, xz")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import io
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Block", "ParquetTable", "Table", "TextTable", "open_table", "split_header"]
 
 BLOCK_BYTES: Final = 4 << 20
+LONGEST_HEADER_BYTES: Final = 4 << 20
 LONGEST_LINE_BYTES: Final = 64 << 20
 BLOCK_ROWS: Final = 122_880
 ABSENT: Final = ("", "NA", "N/A", "N/A (no PMA)", "NaN", "nan", "null", "NULL", "None", "-")
@@ -66,20 +67,31 @@ class Ragged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextBlock:
-    """Rows of text, with the bytes that they were read from."""
+    """Rows of text, with the bytes that they were read from.
+
+    Parameters
+    ----------
+    text, first_line
+        The bytes, and the number of their first line.
+    ragged
+        Numbers of the records of ``text``, from 1 and without blank lines, that are no rows.
+    """
 
     columns: dict[str, pa.Array]
     n_rows: int
     text: bytes
     first_line: int
-    n_cells: int
-    delimiter: str
+    ragged: frozenset[int]
 
     def line_of(self, i_row: int) -> int:
-        """Return the number of a row's line; blank and ragged lines are no rows."""
-        rows = csv.reader(io.StringIO(self.text.decode("utf-8", "replace")), delimiter=self.delimiter)
-        lines = (self.first_line + i for i, row in enumerate(rows) if len(row) == self.n_cells)
-        return next(line for i, line in enumerate(lines) if i == i_row)
+        """Return the number of a row's line."""
+        rows = (number for number in itertools.count(1) if number not in self.ragged)
+        return self.line_of_record(next(itertools.islice(rows, i_row, None)))
+
+    def line_of_record(self, number: int) -> int:
+        """Return the number of the line of a record, blank lines included."""
+        lines = (i for i, line in enumerate(self.text.split(b"\n")) if line.strip(b"\r"))
+        return self.first_line + next(itertools.islice(lines, number - 1, None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +115,7 @@ def open_table(source: Input, *, delimiter: str | None = None) -> Table:
     BadInput
         If it is neither delimited text with a header nor Parquet; the message names what it looks like.
     """
-    head = head_of(source.path)
+    head = head_of(source.path, LONGEST_HEADER_BYTES)
     kind = kind_of(head)
     if kind == "Parquet":
         return ParquetTable(source)
@@ -155,17 +167,29 @@ class TextTable:
         typed = set(integers)
         first_line = 1
         for text in _blocks_of_lines(self.source.pieces()):
-            block = text.partition(b"\n")[2] if first_line == 1 else text
-            first_line += text.count(b"\n") - block.count(b"\n")
-            if block.strip():
-                try:
-                    yield self._block(block, columns, typed=typed, first_line=first_line)
-                except pa.ArrowInvalid:
+            n_lines = text.count(b"\n")
+            is_head = first_line == 1
+            block = text.partition(b"\n")[2] if is_head else text
+            if block and not block.isspace():
+                parsed = self._block(block, columns, typed=typed, first_line=first_line + is_head)
+                if parsed is None:  # a cell that is no integer; whoever takes the text can tell which
                     typed = set()
-                    yield self._block(block, columns, typed=typed, first_line=first_line)
-            first_line += block.count(b"\n")
+                    parsed = self._text_block(block, columns, first_line=first_line + is_head)
+                yield parsed
+            first_line += n_lines
 
-    def _block(self, text: bytes, columns: Sequence[str], *, typed: set[str], first_line: int) -> TextBlock:
+    def _text_block(self, text: bytes, columns: Sequence[str], *, first_line: int) -> TextBlock:
+        block = self._block(text, columns, typed=set(), first_line=first_line)
+        if block is None:
+            n_lines = text.count(b"\n")
+            raise BadInput(
+                f"{self.source.name}: lines {first_line} to {first_line + n_lines}: "
+                "not UTF-8, or not delimited text; convert them, as with iconv"
+            )
+        return block
+
+    def _block(self, text: bytes, columns: Sequence[str], *, typed: set[str], first_line: int) -> TextBlock | None:
+        """Return a block of rows, None if a cell is not of its column's type."""
         ragged: list[pacsv.InvalidRow] = []
 
         def drop(row: pacsv.InvalidRow) -> str:
@@ -173,24 +197,26 @@ class TextTable:
             return "skip"
 
         types = {name: pa.int64() if name in typed else pa.string() for name in columns}
-        rows = pacsv.read_csv(
-            pa.BufferReader(text),
-            read_options=pacsv.ReadOptions(column_names=self.columns, use_threads=False, block_size=len(text) + 1),
-            parse_options=pacsv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=drop),
-            convert_options=pacsv.ConvertOptions(
-                include_columns=list(columns), column_types=types, null_values=ABSENT, strings_can_be_null=True
-            ),
-        )
+        try:
+            rows = pacsv.read_csv(
+                pa.BufferReader(text),
+                read_options=pacsv.ReadOptions(column_names=self.columns, use_threads=False, block_size=len(text) + 1),
+                parse_options=pacsv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=drop),
+                convert_options=pacsv.ConvertOptions(
+                    include_columns=list(columns), column_types=types, null_values=ABSENT, strings_can_be_null=True
+                ),
+            )
+        except pa.ArrowInvalid:
+            return None
         block = TextBlock(
             columns={name: rows[name].combine_chunks() for name in columns},
             n_rows=rows.num_rows,
             text=text,
             first_line=first_line,
-            n_cells=len(self.columns),
-            delimiter=self.delimiter,
+            ragged=frozenset(row.number for row in ragged),
         )
         if ragged and not self.ragged.n_rows:
-            self.ragged.first = f"line {first_line + ragged[0].number - 1}: {ragged[0].text[:60]!r}"
+            self.ragged.first = f"line {block.line_of_record(ragged[0].number)}: {ragged[0].text[:60]!r}"
         self.ragged.n_rows += len(ragged)
         return block
 
