@@ -66,8 +66,9 @@ def ingest(
         rows = report.to_rows() if chosen is Format.CSV else [readable_row(found) for found in report.inputs]
         print_rows(rows, output=chosen)
     for found in report.inputs:
-        if found.message and found.status in ("partial", "failed"):
-            note(f"offbeat: {found.message}")
+        if found.status in ("partial", "failed"):
+            for problem in found.message.splitlines():
+                note(f"offbeat: {problem}")
     if not report.is_complete:
         raise typer.Exit(1)
 

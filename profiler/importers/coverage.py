@@ -59,7 +59,3 @@ class Coverage:
     def skip(self, what: str, why: str) -> None:
         """Note something that was passed over."""
         self.skipped.append(Skipped(what, why))
-
-    def message(self) -> str:
-        """Return all problems and what was skipped as one text, for table ``recordings``."""
-        return "; ".join([*self.problems, *(f"{item.what}: {item.why}" for item in self.skipped)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -176,16 +176,11 @@ class _Reading:
         return self._feeds[key]
 
     def _report(self, *, not_used: list[str]) -> None:
-        coverage, ragged, name = self._coverage, self._table.ragged, self._source.name
-        coverage.problems += self._faults.problems(name)
-        if ragged.n_rows:
-            coverage.problems.append(
-                f"{name}: {ragged.first}: not as many cells as the header's {len(self._table.columns)}, "
-                f"the first of {ragged.n_rows} such rows; left out; correct them"
-            )
+        coverage, name = self._coverage, self._source.name
+        coverage.problems += [*self._faults.problems(name), *self._flaws()]
         coverage.n_samples = sum(feed.n_written for feed in self._feeds.values())
-        if not coverage.n_samples and not coverage.problems:
-            raise BadInput(f"{name}: a header and no rows; is the file complete?")
+        if not coverage.n_samples:
+            raise BadInput("\n".join(coverage.problems) or f"{name}: a header and no rows; is the file complete?")
         if not_used:
             coverage.skip(f"columns {', '.join(not_used[:_NAMED])}", "not counters of the mapping")
         n_dropped = sum(feed.n_dropped for feed in self._feeds.values())
@@ -196,3 +191,16 @@ class _Reading:
         if self._n_empty:
             coverage.skip(f"cells ({self._n_empty})", "empty")
         coverage.totals["late"] = sum(feed.n_late for feed in self._feeds.values())
+
+    def _flaws(self) -> Iterator[str]:
+        ragged, garbled = self._table.ragged, self._table.garbled
+        if ragged.n_lines:
+            yield (
+                f"{self._source.name}: {ragged.first}: not the {len(self._table.columns)} cells of the header; "
+                f"lines like it ({ragged.n_lines}) were left out; correct them"
+            )
+        if garbled.n_lines:
+            yield (
+                f"{self._source.name}: {garbled.first}: not UTF-8, nor are others like it ({garbled.n_lines}); "
+                "convert the file, as with iconv"
+            )

@@ -42,8 +42,7 @@ class Faults:
     def problems(self, name: str) -> Iterator[str]:
         """Yield one sentence a column: place, value, what was done, remedy."""
         for column, fault in self._faults.items():
-            more = f", the first of {fault.n_cells} such cells" if fault.n_cells > 1 else ""
             yield (
-                f"{name}: line {fault.line}: column {column}: {str(fault.cell)[:60]!r} cannot be read{more}; "
-                "left out; correct the cell, or the column's unit or format in the mapping"
+                f"{name}: line {fault.line}: column {column}: {str(fault.cell)[:60]!r} cannot be read; "
+                f"cells like it ({fault.n_cells}) were left out; correct them, or the mapping's unit or format"
             )

@@ -130,7 +130,7 @@ def _store(name: str, lake: Lake, *, recording: Recording, read: Callable[[Sink]
         source=name,
         status="partial" if coverage.problems else "read",
         format=recording.format,
-        message="; ".join(coverage.problems),
+        message="\n".join(coverage.problems),
         coverage=coverage,
     )
 

@@ -29,7 +29,7 @@ class InputReport:
     format
         Importer; empty if none was found.
     message
-        Why it is not ``read``: place, value, remedy.
+        Why it is not ``read``, a line a problem: place, value, remedy.
     coverage
         How much was read.
     """

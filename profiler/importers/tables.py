@@ -50,19 +50,28 @@ class Table(Protocol):
     """A table that can be read block by block."""
 
     columns: list[str]
-    ragged: Ragged
+    ragged: Flaw
+    """Lines that were dropped, since they have another number of cells than the header."""
+    garbled: Flaw
+    """Lines that are not UTF-8; their other cells count."""
 
     def blocks(self, columns: Sequence[str], *, integers: Sequence[str]) -> Iterator[Block]:
         """Yield blocks of some columns; those of ``integers`` as integers where all their cells are."""
 
 
 @dataclass(slots=True)
-class Ragged:
-    """Rows that were dropped, since they have another number of cells than the header."""
+class Flaw:
+    """Lines that something is wrong with."""
 
-    n_rows: int = 0
+    n_lines: int = 0
     first: str = ""
-    """Line and text of the first."""
+    """Number and text of the first."""
+
+    def note(self, lines: Sequence[tuple[int, str]]) -> None:
+        """Count lines, given by number and text."""
+        if lines and not self.n_lines:
+            self.first = f"line {lines[0][0]}: {lines[0][1][:60]!r}"
+        self.n_lines += len(lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +163,8 @@ class TextTable:
     source: Input
     columns: list[str]
     delimiter: str
-    ragged: Ragged = field(default_factory=Ragged)
+    ragged: Flaw = field(default_factory=Flaw)
+    garbled: Flaw = field(default_factory=Flaw)
 
     def blocks(self, columns: Sequence[str], *, integers: Sequence[str]) -> Iterator[Block]:
         """Yield blocks of rows; see `Table`.
@@ -181,11 +191,12 @@ class TextTable:
     def _text_block(self, text: bytes, columns: Sequence[str], *, first_line: int) -> TextBlock:
         block = self._block(text, columns, typed=set(), first_line=first_line)
         if block is None:
-            n_lines = text.count(b"\n")
-            raise BadInput(
-                f"{self.source.name}: lines {first_line} to {first_line + n_lines}: "
-                "not UTF-8, or not delimited text; convert them, as with iconv"
-            )
+            repaired = text.decode("utf-8", "replace")
+            lines = enumerate(repaired.split("\n"), start=first_line)
+            self.garbled.note([(number, line) for number, line in lines if "\ufffd" in line])
+            block = self._block(repaired.encode(), columns, typed=set(), first_line=first_line)
+        if block is None:
+            raise BadInput(f"{self.source.name}: line {first_line} and after: not delimited text; is it a table?")
         return block
 
     def _block(self, text: bytes, columns: Sequence[str], *, typed: set[str], first_line: int) -> TextBlock | None:
@@ -215,9 +226,7 @@ class TextTable:
             first_line=first_line,
             ragged=frozenset(row.number for row in ragged),
         )
-        if ragged and not self.ragged.n_rows:
-            self.ragged.first = f"line {block.line_of_record(ragged[0].number)}: {ragged[0].text[:60]!r}"
-        self.ragged.n_rows += len(ragged)
+        self.ragged.note([(block.line_of_record(row.number), row.text) for row in ragged])
         return block
 
 
@@ -227,7 +236,8 @@ class ParquetTable:
 
     source: Input
     columns: list[str] = field(init=False)
-    ragged: Ragged = field(default_factory=Ragged)
+    ragged: Flaw = field(default_factory=Flaw)
+    garbled: Flaw = field(default_factory=Flaw)
 
     def __post_init__(self) -> None:
         self.columns = list(self._open().schema_arrow.names)
