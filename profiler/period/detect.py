@@ -19,6 +19,7 @@ from profiler.period.cycles import Cycles, track
 from profiler.period.estimate import PeriodEstimate
 from profiler.period.evidence import MULTIPLES, Evidence, propose, weigh
 from profiler.period.groups import group_size
+from profiler.period.length import typical_length
 from profiler.period.onsets import find_onsets
 from profiler.period.prepare import MIN_BINS, Prepared, prepare, scales
 from profiler.period.spectrum import alias_periods, fast_line_hz
@@ -50,7 +51,6 @@ PAUSE: Final = 3.5
 MAX_FOLLOWED_SPREAD: Final = 0.11
 """Iterations may begin anywhere within 0.3 of a period of where they are expected; evenly spread over that they
 would have a spread of 0.17; two jobs on one counter come near it."""
-COARSE_FRAC: Final = 0.02
 CONSTANT_SPREAD: Final = 0.15
 GLANCE_BINS: Final = 100
 CLEAR_LEVELS: Final = 4.0
@@ -218,43 +218,23 @@ def _answer(
     if lengths_s.size < MIN_GOOD_CYCLES - 1:
         need_s = best.period_s * (MIN_GOOD_CYCLES - lengths_s.size)
         return _without("insufficient", f"only {lengths_s.size} whole iterations seen", need_more_s=need_s)
-    period_s, error_s = _period(starts_s, lengths_s, dt_s=dt_s)
+    length = typical_length(starts_s, lengths_s, dt_s=dt_s)
     jitter_s = 1.4826 * float(np.median(np.abs(lengths_s - np.median(lengths_s))))
     return PeriodEstimate(
         status="periodic",
         reason=f"{lengths_s.size} iterations followed, z {best.z:.1f}",
-        period_s=period_s,
-        period_low_s=period_s - 1.96 * error_s,
-        period_high_s=period_s + 1.96 * error_s,
-        period_error_s=error_s,
+        period_s=length.period_s,
+        period_low_s=length.low_s,
+        period_high_s=length.high_s,
+        period_error_s=length.error_s,
         confidence=_confidence(best, float(cycles.good.mean())),
         z=best.z,
         n_cycles=float(lengths_s.size),
-        jitter_frac=jitter_s / period_s,
+        jitter_frac=jitter_s / length.period_s,
         starts_s=np.array(starts_s),
         at_onsets=at_onsets,
         method=METHOD,
     )
-
-
-def _period(starts_s: NDArray[np.float64], lengths_s: NDArray[np.float64], *, dt_s: float) -> tuple[float, float]:
-    """Return the period and its standard error.
-
-    Where the error of a start does not grow from iteration to iteration (a clocked job, read coarsely), the slope of
-    start on index uses every one of them; where it does (each iteration wanders), their median does, or their mean
-    where a window is so long a part of an iteration that medians jump.
-    """
-    index = np.concatenate(([0.0], np.cumsum(np.round(np.diff(starts_s) / np.median(lengths_s)))))
-    slope_s, first_s = np.polyfit(index, starts_s, 1)
-    residual_s = float(np.std(starts_s - (slope_s * index + first_s)))
-    spread_s = float(np.std(lengths_s))
-    if residual_s <= spread_s and starts_s.size >= 8:
-        error_s = residual_s / np.sqrt(np.sum((index - index.mean()) ** 2))
-        return float(slope_s), float(error_s)
-    if dt_s > COARSE_FRAC * np.median(lengths_s):
-        near = lengths_s[np.abs(lengths_s / np.median(lengths_s) - 1) < 0.3]
-        return float(near.mean()), float(near.std() / np.sqrt(near.size))
-    return float(np.median(lengths_s)), float(1.2533 * spread_s / np.sqrt(lengths_s.size))
 
 
 def _confidence(best: Evidence, good_frac: float) -> float:

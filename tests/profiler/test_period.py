@@ -129,6 +129,17 @@ def test_a_clocked_job_read_coarsely_has_a_tight_interval_that_holds_the_truth()
     assert found.period_high_s - found.period_low_s < 0.02
 
 
+def test_the_interval_of_a_wandering_job_holds_the_truth_about_as_often_as_it_says() -> None:
+    held = []
+    for seed in range(40):
+        job = training_job(np.random.default_rng(seed), period_s=0.2, duration_s=12.0, dt_s=0.001, jitter_frac=0.04)
+        found = detect_period(job.series)
+        assert found.period_low_s is not None
+        assert found.period_high_s is not None
+        held.append(found.period_low_s <= 0.2 <= found.period_high_s)
+    assert np.mean(held) >= 0.85
+
+
 def test_onsets_are_where_the_bursts_begin() -> None:
     job = training_job(np.random.default_rng(4), period_s=0.3, duration_s=20.0, dt_s=0.001, jitter_frac=0.05)
     found = detect_period(job.series)

@@ -1,0 +1,73 @@
+"""The typical length of an iteration, and how surely it is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Length", "typical_length"]
+
+COARSE_FRAC: Final = 0.02
+"""Where a window is a longer part of an iteration, lengths are whole windows, and their median jumps between them."""
+NEAR_FRAC: Final = 0.3
+MIN_CLOCKED: Final = 8
+Z95: Final = 1.96
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Length:
+    """A typical length in seconds, its 95 % interval and standard error."""
+
+    period_s: float
+    low_s: float
+    high_s: float
+    error_s: float
+
+
+def typical_length(starts_s: NDArray[np.float64], lengths_s: NDArray[np.float64], *, dt_s: float) -> Length:
+    """Return the typical length of iterations.
+
+    Parameters
+    ----------
+    starts_s
+        Start of each iteration, shape (n_starts,).
+    lengths_s
+        Lengths of those that follow one another, shape (n_lengths,), at least one.
+    dt_s
+        Window of the series that they were read from.
+
+    Notes
+    -----
+    Where the error of a start does not grow from iteration to iteration (a clocked job, read coarsely), the slope of
+    start on index uses every one of them. Where it does (each iteration wanders), their median does, with the interval
+    between two of its order statistics, ``n/2 ± 0.98 sqrt(n)``; or their mean where windows are coarse.
+    """
+    index = np.concatenate(([0.0], np.cumsum(np.round(np.diff(starts_s) / np.median(lengths_s)))))
+    slope_s, first_s = np.polyfit(index, starts_s, 1)
+    residual_s = float(np.std(starts_s - (slope_s * index + first_s)))
+    if starts_s.size >= MIN_CLOCKED and residual_s <= np.std(lengths_s):
+        return _symmetric(float(slope_s), residual_s / float(np.sqrt(np.sum((index - index.mean()) ** 2))))
+    if dt_s > COARSE_FRAC * np.median(lengths_s):
+        near_s = lengths_s[np.abs(lengths_s / np.median(lengths_s) - 1) < NEAR_FRAC]
+        return _symmetric(float(near_s.mean()), float(near_s.std() / np.sqrt(near_s.size)))
+    return _median(np.sort(lengths_s), dt_s=dt_s)
+
+
+def _median(lengths_s: NDArray[np.float64], *, dt_s: float) -> Length:
+    """Return the median of sorted lengths; a window's rounding is the least error that it can have."""
+    n = lengths_s.size
+    reach = 0.5 * Z95 * np.sqrt(n)
+    rounding_s = Z95 * dt_s / np.sqrt(12 * n)
+    median_s = float(np.median(lengths_s))
+    low_s = min(float(lengths_s[max(0, int(n / 2 - reach))]), median_s - rounding_s)
+    high_s = max(float(lengths_s[min(n - 1, int(np.ceil(n / 2 + reach)) - 1)]), median_s + rounding_s)
+    return Length(period_s=median_s, low_s=low_s, high_s=high_s, error_s=(high_s - low_s) / (2 * Z95))
+
+
+def _symmetric(period_s: float, error_s: float) -> Length:
+    return Length(period_s=period_s, low_s=period_s - Z95 * error_s, high_s=period_s + Z95 * error_s, error_s=error_s)
