@@ -151,8 +151,10 @@ def _write_chunk(writer: LakeWriter, chunk: Chunk) -> None:
 
 
 def _last_words(writer: LakeWriter, sampler: Sampler) -> str:
-    kept = f"the {writer.n_rows} samples read before are kept" if writer.n_rows else "nothing was recorded"
-    return f"no counter can be read any more; {kept}: {sampler.broken[-1]}"
+    cause = sampler.broken[-1] if sampler.broken else "no source was named"
+    if not writer.n_rows:
+        return f"no counter can be read; nothing was recorded: {cause}"
+    return f"no counter can be read any more; the {writer.n_rows} samples read before are kept: {cause}"
 
 
 def _failed(sources: Sequence[Source], sampler: Sampler) -> tuple[str, ...]:
