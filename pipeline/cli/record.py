@@ -60,8 +60,10 @@ def record(
     chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
     if chosen is Format.JSON:
         print_json(summary.to_dict())
-    else:
+    elif chosen is Format.CSV:
         print_rows([summary.to_row()], output=chosen)
+    else:
+        print_rows([summary.to_text_row()], output=chosen)
     for warning in summary.warnings:
         note(f"offbeat: {warning}")
     if summary.failed:

@@ -33,7 +33,7 @@ def find_sources(sys_root: Path, *, ifaces: Sequence[str] = (), devices: Sequenc
     Returns
     -------
     list of Source
-        With no name given: every interface that is up, but for the loopback, and every RDMA port.
+        With no name given: every interface that is up, but for the loopback, and every RDMA port that counts.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def find_sources(sys_root: Path, *, ifaces: Sequence[str] = (), devices: Sequenc
             _named("device", name, ports) for name in devices
         ]
         return list(dict.fromkeys(source for sources in named for source in sources))
-    found = [nic for nic in nics if nic.is_up and nic.device != "lo"] + ports
+    found = [nic for nic in nics if nic.is_up and nic.device != "lo"] + [port for port in ports if _counts(port)]
     if not found:
         raise NotHere(f"{sys_root}: no interface that is up and no RDMA device; name one with --iface or --device")
     return found
@@ -60,3 +60,14 @@ def _named(kind: str, name: str, sources: Sequence[Source]) -> list[Source]:
         here = ", ".join(source.name for source in sources) or "none"
         raise NotHere(f"no {kind} {name} on this machine; it has: {here}")
     return chosen
+
+
+def _counts(source: Source) -> bool:
+    """Return whether a source has counters at all, broken or not; software RDMA devices have none."""
+    try:
+        counters, _ = open_counters(source, COLLECTORS[source.collector], host="")
+    except NotHere:
+        return False
+    for counter in counters:
+        counter.close()
+    return True

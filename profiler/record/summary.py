@@ -49,8 +49,25 @@ class RecordSummary:
         """Share of the ticks that were missed."""
         return self.n_missed / max(1, self.n_ticks + self.n_missed)
 
-    def to_row(self) -> dict[str, str]:
-        """Return the figures for people, in one row."""
+    def to_row(self) -> dict[str, str | int | float]:
+        """Return the figures in one row, for programs."""
+        return {
+            "recording_id": self.recording_id,
+            "host": self.host,
+            "sources": " ".join(self.sources),
+            "failed": " ".join(self.failed),
+            "interval_s": self.interval_s,
+            "duration_s": self.duration_s,
+            "n_samples": self.n_samples,
+            "n_ticks": self.n_ticks,
+            "n_missed": self.n_missed,
+            "missed_frac": self.missed_frac,
+            "cpu_frac": self.cpu_frac,
+            "n_files": len(self.files),
+        }
+
+    def to_text_row(self) -> dict[str, str]:
+        """Return the figures in one row, for people."""
         return {
             "sources": ", ".join(self.sources),
             "time": format_duration(self.duration_s),
