@@ -16,6 +16,7 @@ COARSE_FRAC: Final = 0.02
 """Where a window is a longer part of an iteration, lengths are whole windows, and their median jumps between them."""
 NEAR_FRAC: Final = 0.3
 MIN_CLOCKED: Final = 8
+OUTLIER_SPREADS: Final = 5.0
 Z95: Final = 1.96
 
 
@@ -48,14 +49,26 @@ def typical_length(starts_s: NDArray[np.float64], lengths_s: NDArray[np.float64]
     between two of its order statistics, ``n/2 ± 0.98 sqrt(n)``; or their mean where windows are coarse.
     """
     index = np.concatenate(([0.0], np.cumsum(np.round(np.diff(starts_s) / np.median(lengths_s)))))
-    slope_s, first_s = np.polyfit(index, starts_s, 1)
-    residual_s = float(np.std(starts_s - (slope_s * index + first_s)))
-    if starts_s.size >= MIN_CLOCKED and residual_s <= np.std(lengths_s):
-        return _symmetric(float(slope_s), residual_s / float(np.sqrt(np.sum((index - index.mean()) ** 2))))
+    residual_s = starts_s - np.polyval(np.polyfit(index, starts_s, 1), index)
+    if starts_s.size >= MIN_CLOCKED and _spread(residual_s) <= max(_spread(lengths_s), 0.5 * dt_s):
+        near = np.abs(residual_s - np.median(residual_s)) <= OUTLIER_SPREADS * _spread(residual_s) + dt_s
+        return _slope(index[near], starts_s[near], dt_s=dt_s)
     if dt_s > COARSE_FRAC * np.median(lengths_s):
         near_s = lengths_s[np.abs(lengths_s / np.median(lengths_s) - 1) < NEAR_FRAC]
         return _symmetric(float(near_s.mean()), float(near_s.std() / np.sqrt(near_s.size)))
     return _median(np.sort(lengths_s), dt_s=dt_s)
+
+
+def _slope(index: NDArray[np.float64], starts_s: NDArray[np.float64], *, dt_s: float) -> Length:
+    """Return the slope of starts on index by least squares; the error of one start is a window's rounding at least."""
+    slope_s, first_s = np.polyfit(index, starts_s, 1)
+    residual_s = max(float(np.std(starts_s - (slope_s * index + first_s))), dt_s / np.sqrt(12))
+    return _symmetric(float(slope_s), residual_s / float(np.sqrt(np.sum((index - index.mean()) ** 2))))
+
+
+def _spread(values: NDArray[np.float64]) -> float:
+    """Return the robust standard deviation."""
+    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
 
 
 def _median(lengths_s: NDArray[np.float64], *, dt_s: float) -> Length:
