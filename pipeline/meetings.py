@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from math import inf
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from pipeline.compat import own_profile
 from profiler.phases import TrafficProfile
 
 __all__ = ["Meeting", "demand_on", "find_meetings", "job_profiles", "own_profiles"]
+
+MATERIAL_FRAC: Final = 1e-3
+"""Of a period: a peak is a quantile over iterations, so that it lies a little above the mean of any job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +103,8 @@ def own_profiles(
             own[job] = profile
             continue
         corrected, warnings = own_profile(profile, capacity_bps=bottleneck_bps, contended=job in hindered)
+        if _is_noise(profile, corrected):
+            corrected, warnings = profile, ()
         alone = behind(corrected, capacity_bps=bottleneck_bps)
         own[job] = replace(alone, warnings=(*alone.warnings, *warnings))
     return own
@@ -108,6 +113,13 @@ def own_profiles(
 def demand_on(meeting: Meeting, profiles: Mapping[str, TrafficProfile]) -> dict[str, TrafficProfile]:
     """Return what each job of a meeting asks of the link: its own profile times its load there."""
     return {job: _times(profiles[job], load_frac) for job, load_frac in meeting.load_frac.items()}
+
+
+def _is_noise(measured: TrafficProfile, corrected: TrafficProfile) -> bool:
+    """Return whether a correction is too small to mean anything; a job's own jitter is then worth more."""
+    if measured.period_s is None or corrected.period_s is None:
+        return False
+    return abs(measured.period_s - corrected.period_s) <= MATERIAL_FRAC * measured.period_s
 
 
 def _peak_bps(profile: TrafficProfile) -> float:

@@ -97,10 +97,19 @@ def make_lake(root: Path, reads: Mapping[Series, Reads], **columns: object) -> L
     return lake
 
 
-def two_job_lake(root: Path, *, b_start_ns: int = 0, up_ns: int = 100_000_000, rate_bps: float = 300e6) -> Lake:
+def two_job_lake(
+    root: Path,
+    *,
+    b_start_ns: int = 0,
+    up_ns: int = 100_000_000,
+    rate_bps: float = 300e6,
+    duration_s: float = 20.0,
+) -> Lake:
     """Return a lake of the two jobs of `CLUSTER`, each Up for ``up_ns`` of 250 ms, seen at the ports of switch sw1."""
-    a = on_off_counter(period_ns=250_000_000, up_ns=up_ns, rate_bps=rate_bps)
-    b = on_off_counter(period_ns=250_000_000, up_ns=up_ns, rate_bps=rate_bps, start_ns=b_start_ns)
+    a, b = (
+        on_off_counter(period_ns=250_000_000, up_ns=up_ns, rate_bps=rate_bps, start_ns=start_ns, duration_s=duration_s)
+        for start_ns in (0, b_start_ns)
+    )
     return make_lake(
         root,
         {

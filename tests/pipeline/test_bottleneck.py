@@ -17,14 +17,15 @@ def bursts(*phases: tuple[float, float, float], period_s: float = 1.0) -> Traffi
     return TrafficProfile.from_phases(period_s=period_s, phases=list(phases))
 
 
-def spans(profile: TrafficProfile) -> list[tuple[str, float, float, float]]:
+def spans(profile: TrafficProfile) -> list[tuple[object, ...]]:
     return [(p.kind, round(p.start_s, 9), round(p.width_s, 9), p.rate_bps) for p in profile.phases]
 
 
 def test_a_burst_above_capacity_leaves_at_capacity_and_later() -> None:
     found = behind(bursts((0.0, 0.1, 800e6)), capacity_bps=400e6)
     assert spans(found) == [("up", 0.0, 0.2, 400e6), ("down", 0.2, 0.8, 0.0)]
-    assert (found.peak_bps, found.duty_frac) == (400e6, pytest.approx(0.2))
+    assert found.peak_bps == 400e6
+    assert found.duty_frac == pytest.approx(0.2)
 
 
 def test_a_queue_fills_the_pause_between_two_bursts() -> None:

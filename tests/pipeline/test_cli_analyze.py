@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("place")
-    two_job_lake(folder / "lake")
+    two_job_lake(folder / "lake", duration_s=8.0)
     (folder / "cluster.toml").write_text(CLUSTER)
     return folder
 
