@@ -13,6 +13,7 @@ import typer
 
 from pipeline.cli.analyze import analyze
 from pipeline.cli.compat import compat
+from pipeline.cli.demo import demo
 from pipeline.cli.ingest import ingest
 from pipeline.cli.profile import profile
 from pipeline.cli.query import query
@@ -24,6 +25,7 @@ from profiler.errors import OffbeatError, UsageError
 __all__ = ["COMMANDS", "app", "main", "run"]
 
 COMMANDS: Final[dict[str, Callable[..., Any]]] = {
+    "demo": demo,
     "record": record,
     "profile": profile,
     "ingest": ingest,

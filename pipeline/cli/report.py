@@ -24,7 +24,9 @@ def report(
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
 ) -> None:
-    """Analyse a lake and write what was found as one HTML page that needs no network.
+    """Analyse a lake and write the findings as one HTML page.
+
+    The page loads nothing from elsewhere: it works offline, prints, and can be mailed.
 
     Example:
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pipeline.report.demand import Demand
-from pipeline.report.verdicts import is_helped
+from pipeline.report.verdicts import is_helped, is_lucky
 from profiler.units import NS_PER_S, format_duration
 
 if TYPE_CHECKING:
@@ -32,22 +32,24 @@ class Alignment:
 
 
 def before(link: LinkAnalysis) -> Alignment:
-    """Return the jobs as observed, or all starting together where their clocks do not tell.
+    """Return the jobs as observed, or all starting together where that does not tell how it is.
 
+    Their clocks may not relate them, or they may have happened to interleave with nothing that holds them there.
     The job that the plan starts first stands at time zero, so that the picture before and the one after compare.
     """
     anchors_ns = _anchors_ns(link)
+    together = tuple(Demand.from_profile(job, profile) for job, profile in link.demands.items())
     if anchors_ns is None:
-        return Alignment(
-            title="Before: if all burst together",
-            note="How the jobs stand to each other could not be observed, so all are drawn starting at once.",
-            demands=tuple(Demand.from_profile(job, profile) for job, profile in link.demands.items()),
-        )
+        note = "How the jobs stand to each other could not be observed, so all are drawn starting at once."
+        return Alignment(title="Before: if all burst together", note=note, demands=together)
+    seen = f"{datetime.fromtimestamp(max(anchors_ns.values()) // NS_PER_S, tz=UTC):%Y-%m-%d %H:%M:%S} UTC"
+    if is_lucky(link.compatibility):
+        note = f"At {seen} they happened to interleave, but nothing holds them there: here all start at once."
+        return Alignment(title="Before: when they drift together", note=note, demands=together)
     origin_ns = anchors_ns[_leader(link, anchors_ns)]
-    seen = datetime.fromtimestamp(max(anchors_ns.values()) // NS_PER_S, tz=UTC)
     return Alignment(
         title="Before: as observed",
-        note=f"Phases as they stood at {seen:%Y-%m-%d %H:%M:%S} UTC; jobs that nobody holds drift from there.",
+        note=f"Phases as they stood at {seen}; jobs that nobody holds drift from there.",
         demands=tuple(
             Demand.from_profile(job, profile, offset_s=_offset_s(profile, origin_ns))
             for job, profile in link.demands.items()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pipeline.report.verdicts import is_helped
+from pipeline.report.verdicts import is_helped, is_lucky
 from profiler.units import format_duration
 
 if TYPE_CHECKING:
@@ -56,8 +56,10 @@ def headline(analysis: Analysis) -> str:
         return f"{_links(contended)} contended, and no shift would help"
     remedy = "shifting and pacing" if any(link.compatibility.verdict == "paced" for link in helped) else "shifting"
     jobs = _names(sorted({job for link in helped for job in link.demands}))
-    where = f"on {helped[0].link}" if len(helped) == 1 else f"on {len(helped)} links"
-    return f"{jobs} collide {where}; {remedy} them should {_outcome(helped)}"
+    names = dict.fromkeys(link.link for link in helped)
+    where = f"on {next(iter(names))}" if len(names) == 1 else f"on {len(names)} links"
+    collide = "drift in and out of collision" if all(is_lucky(link.compatibility) for link in helped) else "collide"
+    return f"{jobs} {collide} {where}; {remedy} them should {_outcome(helped)}"
 
 
 def lead(analysis: Analysis, *, advice: Sequence[Advice]) -> list[str]:
@@ -90,6 +92,8 @@ def caveats(analysis: Analysis) -> list[str]:
         found.append(
             "The shift must be held: without the pacer, jobs drift and the gain is lost within seconds to minutes."
         )
+    if any(is_lucky(link.compatibility) for link in helped):
+        found.append("When last seen the jobs happened to interleave; nothing holds them there, and they drift back.")
     if any(link.compatibility.score_now is None for link in helped):
         found.append("How the jobs stand to each other now could not be observed, so the gain is against chance.")
     if analysis.skipped:
@@ -105,15 +109,17 @@ def _todo(advice: Sequence[Advice]) -> list[str]:
 
 
 def _expected(analysis: Analysis) -> list[str]:
-    sentences = []
+    """Return what is expected of each link that is helped; of its directions, of the one that gains least."""
+    expected: dict[str, Expectation] = {}
     for link in analysis.links:
         expectation = expect(link.compatibility.predicted) if is_helped(link.compatibility) else None
-        if expectation is not None:
-            sentences.append(
-                f"Expected on {link.link}: {expectation.words} {format_duration(expectation.then_s)} instead of "
-                f"{format_duration(expectation.now_s)} ({expectation.speedup:.2f} times shorter)."
-            )
-    return sentences
+        if expectation is not None and expectation.speedup <= expected.get(link.link, expectation).speedup:
+            expected[link.link] = expectation
+    return [
+        f"Expected on {name}: {gain.words} {format_duration(gain.then_s)} instead of {format_duration(gain.now_s)} "
+        f"when nobody holds them ({gain.speedup:.2f} times shorter)."
+        for name, gain in list(expected.items())[:MAX_NAMED]
+    ]
 
 
 def _outcome(helped: Sequence[LinkAnalysis]) -> str:
@@ -126,7 +132,8 @@ def _count(number: int, noun: str) -> str:
 
 
 def _links(links: Sequence[LinkAnalysis]) -> str:
-    return f"{links[0].link} is" if len(links) == 1 else f"{len(links)} links are"
+    names = list(dict.fromkeys(link.link for link in links))
+    return f"{names[0]} is" if len(names) == 1 else f"{len(names)} links are"
 
 
 def _names(names: Sequence[str]) -> str:

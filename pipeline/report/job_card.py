@@ -86,10 +86,10 @@ def _summary(profile: TrafficProfile) -> str:
 
 
 def _alone(own: TrafficProfile, measured: TrafficProfile) -> str:
-    if own.period_s is None or own.period_s == measured.period_s:
+    if own.period_s is None or (own.period_s == measured.period_s and own.up_s == measured.up_s):
         return ""
     return (
-        f"That is while it shares a full link; alone it would take {format_duration(own.period_s)}, "
+        f"Through its tightest link, alone, an iteration would take {format_duration(own.period_s)}, "
         f"{format_duration(own.up_s)} of it traffic."
     )
 

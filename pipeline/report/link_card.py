@@ -41,10 +41,14 @@ class View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkCard:
-    """One link: name, verdict, scores, the views before and after, and what to be careful about."""
+    """One link: name, verdict, scores, the views before and after, and what to be careful about.
+
+    ``alike`` are other directions with the same jobs and verdict, which are not drawn.
+    """
 
     name: str
     direction: str
+    alike: tuple[str, ...]
     capacity: str
     jobs: tuple[str, ...]
     verdict: VerdictWords
@@ -56,7 +60,9 @@ class LinkCard:
     warnings: tuple[str, ...]
 
 
-def make_link_card(link: LinkAnalysis, *, plan: ShiftPlan, colours: Mapping[str, str]) -> LinkCard:
+def make_link_card(
+    link: LinkAnalysis, *, plan: ShiftPlan, colours: Mapping[str, str], alike: Sequence[str] = ()
+) -> LinkCard:
     """Return what the page shows about a link; charts before and after share their axes."""
     compatibility = link.compatibility
     alignments = [alignment for alignment in (before(link), after(link, plan)) if alignment is not None]
@@ -66,6 +72,7 @@ def make_link_card(link: LinkAnalysis, *, plan: ShiftPlan, colours: Mapping[str,
     return LinkCard(
         name=link.link,
         direction=link.direction,
+        alike=tuple(alike),
         capacity=format_rate(link.capacity_bps),
         jobs=tuple(link.demands),
         verdict=VERDICT_WORDS[compatibility.verdict],

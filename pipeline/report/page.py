@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -21,8 +21,9 @@ import vl_convert
 from pipeline.report.advice import advise
 from pipeline.report.headline import caveats, expect, headline, lead
 from pipeline.report.job_card import JobCard, make_job_card, make_series_row
-from pipeline.report.link_card import make_link_card
+from pipeline.report.link_card import LinkCard, make_link_card
 from pipeline.report.palette import job_colours
+from pipeline.report.twins import group_twins
 from pipeline.report.verdicts import VERDICT_WORDS, is_helped, severity
 from profiler.units import format_duration, format_rate
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pipeline.analysis import Analysis, LinkAnalysis
+    from pipeline.shifts import ShiftPlan
 
 __all__ = ["Origin", "render"]
 
@@ -69,7 +71,8 @@ def _context(analysis: Analysis) -> dict[str, Any]:
     colours = job_colours(analysis)
     links = sorted(analysis.links, key=lambda link: severity(link.compatibility))
     contended = [link for link in links if link.compatibility.verdict != "uncontended"]
-    drawn = contended[:MAX_LINKS_DRAWN]
+    twins = group_twins(contended)
+    drawn = [group[0] for group in twins[:MAX_LINKS_DRAWN]]
     advice = advise(analysis)
     jobs = _jobs_in_order(analysis, drawn)
     return {
@@ -79,8 +82,8 @@ def _context(analysis: Analysis) -> dict[str, Any]:
         "tiles": _tiles(analysis, contended),
         "advice": advice,
         "colours": colours,
-        "links": [make_link_card(link, plan=analysis.plan, colours=colours) for link in drawn],
-        "quiet_links": [_quiet_row(link) for link in links if link not in drawn],
+        "links": [_link_card(group, analysis.plan, colours=colours) for group in twins[:MAX_LINKS_DRAWN]],
+        "other_links": [_other_row(link) for link in links if link not in drawn],
         "jobs": [_job_card(job, analysis, colour=colours[job]) for job in jobs[:MAX_JOBS_DRAWN]],
         "n_jobs_more": max(0, len(jobs) - MAX_JOBS_DRAWN),
         "series": [make_series_row(*item) for item in list(analysis.profiles.items())[:MAX_SERIES_LISTED]],
@@ -88,6 +91,10 @@ def _context(analysis: Analysis) -> dict[str, Any]:
         "skipped": analysis.skipped,
         "plan": analysis.plan,
     }
+
+
+def _link_card(group: Sequence[LinkAnalysis], plan: ShiftPlan, *, colours: Mapping[str, str]) -> LinkCard:
+    return make_link_card(group[0], plan=plan, colours=colours, alike=[link.direction for link in group[1:]])
 
 
 def _job_card(job: str, analysis: Analysis, *, colour: str) -> JobCard:
@@ -98,7 +105,7 @@ def _job_card(job: str, analysis: Analysis, *, colour: str) -> JobCard:
 def _tiles(analysis: Analysis, contended: list[LinkAnalysis]) -> list[tuple[str, str]]:
     """Return the key figures as (figure, what it counts)."""
     tiles = [
-        (f"{len(contended)} of {len(analysis.links)}", "links contended"),
+        (f"{_n_links(contended)} of {_n_links(analysis.links)}", "shared links contended"),
         (str(len(analysis.jobs)), "jobs with a beat" if len(analysis.jobs) != 1 else "job with a beat"),
     ]
     helped = [link.compatibility for link in contended if is_helped(link.compatibility)]
@@ -112,13 +119,17 @@ def _tiles(analysis: Analysis, contended: list[LinkAnalysis]) -> list[tuple[str,
     return tiles
 
 
+def _n_links(links: Sequence[LinkAnalysis]) -> int:
+    return len({link.link for link in links})
+
+
 def _jobs_in_order(analysis: Analysis, drawn: list[LinkAnalysis]) -> list[str]:
     """Return the jobs, those on the links that are drawn first."""
     meeting = dict.fromkeys(job for link in drawn for job in link.demands if job in analysis.jobs)
     return list(dict.fromkeys([*meeting, *sorted(analysis.jobs)]))
 
 
-def _quiet_row(link: LinkAnalysis) -> dict[str, str]:
+def _other_row(link: LinkAnalysis) -> dict[str, str]:
     return {
         "name": link.link,
         "direction": link.direction,

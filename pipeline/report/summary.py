@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from pipeline.report.advice import advise
 from pipeline.report.headline import caveats, headline, lead
+from pipeline.report.twins import group_twins
 from pipeline.report.verdicts import VERDICT_WORDS, explain_verdict, severity
 
 if TYPE_CHECKING:
@@ -20,16 +22,19 @@ def summarize(analysis: Analysis) -> list[str]:
     """Return lines that say what was found, what to do, why on each contended link, and what to be careful about."""
     contended = [link for link in analysis.links if link.compatibility.verdict != "uncontended"]
     contended.sort(key=lambda link: severity(link.compatibility))
-    n_more = len(contended) - MAX_LINKS
+    groups = group_twins(contended)
+    n_more = len(groups) - MAX_LINKS
     return [
         f"{headline(analysis)}.",
         *lead(analysis, advice=advise(analysis)),
-        *(_line(link) for link in contended[:MAX_LINKS]),
+        *(_line(group) for group in groups[:MAX_LINKS]),
         *([f"{n_more} more links are contended."] if n_more > 0 else []),
         *(f"Note: {caveat}" for caveat in caveats(analysis)),
     ]
 
 
-def _line(link: LinkAnalysis) -> str:
-    name = f"{link.link} {link.direction}".strip()
-    return f"{name}: {VERDICT_WORDS[link.compatibility.verdict].badge}. {explain_verdict(link.compatibility)}"
+def _line(group: Sequence[LinkAnalysis]) -> str:
+    first = group[0]
+    which = first.direction if len(group) == 1 else "(both directions)"
+    badge = VERDICT_WORDS[first.compatibility.verdict].badge
+    return f"{first.link} {which}: {badge}. {explain_verdict(first.compatibility)}"

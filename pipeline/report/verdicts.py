@@ -11,7 +11,16 @@ from profiler.units import format_duration
 if TYPE_CHECKING:
     from pipeline.compat.result import Compatibility, Verdict
 
-__all__ = ["VERDICT_WORDS", "ScoreLine", "VerdictWords", "explain_verdict", "is_helped", "score_lines", "severity"]
+__all__ = [
+    "VERDICT_WORDS",
+    "ScoreLine",
+    "VerdictWords",
+    "explain_verdict",
+    "is_helped",
+    "is_lucky",
+    "score_lines",
+    "severity",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,12 @@ class ScoreLine:
 def is_helped(compatibility: Compatibility) -> bool:
     """Return whether the verdict recommends a shift."""
     return compatibility.verdict in ("compatible", "paced")
+
+
+def is_lucky(compatibility: Compatibility) -> bool:
+    """Return whether jobs that would have to be held were seen to fit better than chance, with nobody holding them."""
+    now, chance = compatibility.score_now, compatibility.score_random
+    return compatibility.verdict == "paced" and now is not None and chance is not None and now > chance
 
 
 def severity(compatibility: Compatibility) -> tuple[int, float]:

@@ -215,7 +215,7 @@ def test_a_job_measured_while_it_was_held_back_is_shown_as_measured_and_as_it_wo
 
     text = _Page(render(found, origin=ORIGIN)).text
     assert "An iteration every 305 ms" in text
-    assert "alone it would take 255 ms, 114 ms of it traffic" in text
+    assert "alone, an iteration would take 255 ms, 114 ms of it traffic" in text
 
 
 def test_empty_analysis_still_makes_a_page() -> None:
@@ -233,6 +233,17 @@ def test_many_contended_links_are_listed_but_only_the_worst_are_drawn(monkeypatc
 
     assert {name.rsplit("-", 2)[0] for name in read.specs if name.startswith("link")} == {"link-1"}
     assert read.text.rindex("t0.6") < read.text.index("Other links") < read.text.rindex("t0.9")
+
+
+def test_two_directions_that_are_alike_are_drawn_once() -> None:
+    trunk = paced_link()
+
+    read = _Page(render(analysis(trunk, replace(trunk, direction="b-a")), origin=ORIGIN))
+
+    assert {name.rsplit("-", 2)[0] for name in read.specs if name.startswith("link")} == {"link-1"}
+    assert "The other direction (b-a) is alike." in read.text
+    assert "1 of 1" in read.text
+    assert read.text.count("Expected on t1") == 1
 
 
 def test_same_analysis_makes_the_same_page(page: str) -> None:

@@ -108,6 +108,14 @@ def test_without_clocks_the_picture_says_that_it_is_not_an_observation() -> None
     assert [demand.offset_s for demand in together.demands] == [0.0, 0.0]
 
 
+def test_jobs_that_only_happened_to_interleave_are_drawn_where_they_may_drift() -> None:
+    lucky = before(paced_link(score_now=1.0))
+
+    assert lucky.title == "Before: when they drift together"
+    assert "02:33:20 UTC they happened to interleave" in lucky.note
+    assert [demand.offset_s for demand in lucky.demands] == [0.0, 0.0]
+
+
 def test_after_the_shift_jobs_stand_where_the_plan_puts_them() -> None:
     trunk = paced_link()
 

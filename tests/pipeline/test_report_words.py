@@ -36,6 +36,13 @@ def test_headline_promises_less_when_the_paced_score_is_not_one() -> None:
     assert headline(analysis(partly)).endswith("should ease it")
 
 
+def test_headline_does_not_claim_a_collision_that_was_not_seen() -> None:
+    lucky = analysis(paced_link(score_now=1.0))
+
+    assert headline(lucky).startswith("A and B drift in and out of collision on t1;")
+    assert any("happened to interleave" in caveat for caveat in caveats(lucky))
+
+
 def test_headline_counts_jobs_and_links_that_are_too_many_to_name() -> None:
     busy = analysis(paced_link(), replace(paced_link(a="C", b="D"), link="t2"))
 
@@ -66,7 +73,8 @@ def test_lead_says_what_to_do_and_what_it_should_bring() -> None:
 
     assert lead(pair, advice=advise(pair)) == [
         "Start B's all-reduce 133 ms after A's, every 266 ms.",
-        "Expected on t1: 90 % of iterations take at most 279 ms instead of 353 ms (1.27 times shorter).",
+        "Expected on t1: 90 % of iterations take at most 279 ms instead of 353 ms when nobody holds them "
+        "(1.27 times shorter).",
     ]
 
 
@@ -182,6 +190,15 @@ def test_summary_says_the_finding_the_advice_the_reason_and_the_caveats_in_this_
     assert lines[1] == "Start B's all-reduce 133 ms after A's, every 266 ms."
     assert lines[3].startswith("t1 a-b: shift and pace. ")
     assert lines[-1].startswith("Note: ")
+
+
+def test_summary_tells_two_directions_that_are_alike_once() -> None:
+    trunk = paced_link()
+
+    told = [line for line in summarize(analysis(trunk, replace(trunk, direction="b-a"))) if "shift and pace" in line]
+
+    assert len(told) == 1
+    assert told[0].startswith("t1 (both directions): ")
 
 
 def test_summary_of_many_links_tells_the_worst_and_counts_the_rest() -> None:
