@@ -4,11 +4,12 @@
 
     LAKE/manifest.sqlite                                    what counts; WAL
     LAKE/samples/date=YYYY-MM-DD/<host>-<t0>-<hash>.parquet counter readings, sorted by (series_id, t_ns)
-    LAKE/<table>/<t0 or day>-<hash>.parquet                 every other table
+    LAKE/<table>/<hash>.parquet                             every other table but recordings, which is in the manifest
     LAKE/writers.lock                                       one byte range a recording that is being written
 
 A file is written to a temporary name, synced, renamed, its folder synced, and only then named in the manifest.
-Readers trust the manifest alone, so whatever a kill leaves behind is never read, and is swept later.
+Readers trust the manifest alone, so whatever a kill leaves behind is never read, and is swept later. A lake belongs on
+a file system of this host: SQLite's WAL does not work across hosts.
 """
 
 from profiler.store.lake import Lake

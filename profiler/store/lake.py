@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import time
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,8 @@ from profiler.store.segments import read_segments, remedy, write_segment
 from profiler.store.writer import LakeWriter
 
 if TYPE_CHECKING:
+    import os
+
     from profiler.store.recording import Recording
     from profiler.store.series import Counter
 
@@ -122,7 +123,7 @@ class Lake:
             If the disk is full or the folder read-only; the tables are then as before.
         """
         contents = {table: _replacement(table, rows) for table, rows in tables.items()}
-        paths = {table: f"{table}/{time.time_ns()}-{os.urandom(4).hex()}.parquet" for table in contents}
+        paths = {table: f"{table}/{uuid.uuid4().hex[:16]}.parquet" for table in contents}
         with Manifest(self.root, mode="rw") as manifest:
             manifest.announce(paths.values())
             manifest.swap(

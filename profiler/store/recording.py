@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from profiler.errors import BadInput
+from profiler.errors import BadInput, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,14 +72,25 @@ class Recording:
     anchor_wall_ns: int | None = None
     anchor_monotonic_ns: int | None = None
 
+    def __post_init__(self) -> None:
+        if not re.fullmatch("[0-9a-f]{64}", self.recording_id):
+            raise UsageError(f"recording of {self.source}: id {self.recording_id!r}: make it with recording_id()")
+
     def to_row(self) -> dict[str, Any]:
         """Return the columns of table ``recordings`` that are known before the first sample."""
         return {
             "recording_id": self.recording_id,
             "source": self.source,
             "format": self.format,
-            "tool_version": metadata.version("offbeat"),
+            "tool_version": _tool_version(),
             "parameters": json.dumps(dict(self.parameters), sort_keys=True, default=str),
             "anchor_wall_ns": self.anchor_wall_ns,
             "anchor_monotonic_ns": self.anchor_monotonic_ns,
         }
+
+
+def _tool_version() -> str | None:
+    try:
+        return metadata.version("offbeat")
+    except metadata.PackageNotFoundError:  # run from a source tree that is not installed
+        return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["ROW_GROUP_ROWS", "Segment", "read_segments", "temporary_path", "write_segment"]
+__all__ = ["ROW_GROUP_ROWS", "Segment", "read_segments", "remedy", "temporary_path", "write_segment"]
 
 ROW_GROUP_ROWS: Final = 122_880
 """DuckDB's own row-group size: one row group is one unit of its parallel scan."""
