@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from pipeline.flow import analyze
 from pipeline.outfile import write_text
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pipeline.analysis import Analysis
 
-__all__ = ["SAMPLE_DATA", "Check", "Demo", "find_sample_data", "run_demo"]
+__all__ = ["SAMPLE_DATA", "Check", "Demo", "Truth", "find_sample_data", "run_demo"]
 
 SAMPLE_DATA: Final = Path(__file__).parents[1] / "sample_data"
 COUNTERS: Final = "shared.csv.gz"
@@ -47,6 +47,23 @@ class Check:
     def off_frac(self) -> float | None:
         """How far off it is, as a fraction of the truth."""
         return None if self.found_s is None else self.found_s / self.true_s - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """What a job wrote down: its median iteration, and how long it communicated in it."""
+
+    period_s: float
+    up_s: float
+
+    @classmethod
+    def of(cls, iterations: Sequence[tuple[int, int, int]]) -> Self:
+        """Return the medians of iterations, each given as start, start and end of its communication in ns."""
+        periods_ns = [later - earlier for (_, earlier, _), (_, later, _) in pairwise(iterations)]
+        return cls(
+            period_s=median(periods_ns) / NS_PER_S,
+            up_s=median(end - start for _, start, end in iterations) / NS_PER_S,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +133,7 @@ def run_demo(data: Path, *, out: Path, made_at: datetime, on_step: Callable[[str
     # Named after its content: samples of another release would be analysed with these.
     lake = out / f"lake-{file_digest(data / COUNTERS)[:8]}"
     cluster, report = data / CLUSTER, out / "report.html"
+    together, alone = _read_truths(data, (TOGETHER,)), _read_truths(data, ALONE)
     on_step(f"reading the counters of {data / COUNTERS} into the lake {lake}")
     _ingest(data / COUNTERS, lake)
     on_step("finding each job's beat, and shifts that keep the jobs apart")
@@ -123,7 +141,8 @@ def run_demo(data: Path, *, out: Path, made_at: datetime, on_step: Callable[[str
     on_step(f"writing the report {report}")
     origin = Origin(lake=str(lake), cluster=str(cluster), made_at=made_at)
     write_text(render(analysis, origin=origin), report, existing="replace")
-    return Demo(analysis=analysis, checks=tuple(_checks(analysis, data)), lake=lake, report=report)
+    checks = _checks(analysis, together=together, alone=alone)
+    return Demo(analysis=analysis, checks=tuple(checks), lake=lake, report=report)
 
 
 def _ingest(counters: Path, lake: Path) -> None:
@@ -134,36 +153,30 @@ def _ingest(counters: Path, lake: Path) -> None:
         raise BadInput("; ".join(found.message for found in read.inputs if found.message))
 
 
-def _checks(analysis: Analysis, data: Path) -> list[Check]:
-    together = _read_truth(data / TOGETHER)
-    alone = {job: truth for name in ALONE for job, truth in _read_truth(data / name).items()}
-    checks = []
-    for job, own in sorted(analysis.jobs.items()):
+def _checks(analysis: Analysis, *, together: Mapping[str, Truth], alone: Mapping[str, Truth]) -> Iterator[Check]:
+    for job in sorted(analysis.jobs.keys() & together.keys() & alone.keys()):
+        own = analysis.jobs[job]
         measured = analysis.profiles.get(own.label, own)
-        checks += [
-            Check(job=job, figure="period, sharing the trunk", found_s=measured.period_s, true_s=together[job][0]),
-            Check(job=job, figure="period, alone (concluded)", found_s=own.period_s, true_s=alone[job][0]),
-            Check(job=job, figure="Up time, alone (concluded)", found_s=own.up_s, true_s=alone[job][1]),
-        ]
-    return checks
+        truth = alone[job]
+        yield Check(
+            job=job, figure="period, sharing the trunk", found_s=measured.period_s, true_s=together[job].period_s
+        )
+        yield Check(job=job, figure="period, alone (concluded)", found_s=own.period_s, true_s=truth.period_s)
+        yield Check(job=job, figure="Up time, alone (concluded)", found_s=own.up_s, true_s=truth.up_s)
 
 
-def _read_truth(path: Path) -> dict[str, tuple[float, float]]:
-    """Return each job's median iteration and median communication time, in seconds.
+def _read_truths(data: Path, names: Sequence[str]) -> dict[str, Truth]:
+    return {job: truth for name in names for job, truth in _read_truth(data / name).items()}
+
+
+def _read_truth(path: Path) -> dict[str, Truth]:
+    """Return what each job wrote down.
 
     The file maps a job to its iterations: start, start and end of the communication, in ns.
     """
     try:
-        return {job: (_period_s(rows), _up_s(rows)) for job, rows in json.loads(path.read_bytes()).items()}
+        return {job: Truth.of(rows) for job, rows in json.loads(path.read_bytes()).items()}
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}; take the sample data whole from the source") from None
     except (ValueError, TypeError, AttributeError) as error:
         raise BadInput(f"{path}: {error}; expected each job's iterations as [start, start, end] in ns") from None
-
-
-def _period_s(rows: list[list[int]]) -> float:
-    return median(later - earlier for (_, earlier, _), (_, later, _) in pairwise(rows)) / NS_PER_S
-
-
-def _up_s(rows: list[list[int]]) -> float:
-    return median(end - start for _, start, end in rows) / NS_PER_S

@@ -69,7 +69,7 @@ def make_series_row(label: str, profile: TrafficProfile) -> SeriesRow:
         status=profile.status,
         period=format_duration(profile.period_s),
         interval=_interval(profile),
-        confidence=_percent(profile.confidence),
+        confidence=_confidence(profile.confidence),
         cycles=_number(profile.n_cycles),
         mean=format_rate(profile.mean_bps),
     )
@@ -98,7 +98,7 @@ def _facts(profile: TrafficProfile) -> list[tuple[str, str]]:
     return [
         ("Period", format_duration(profile.period_s)),
         ("Interval", _interval(profile)),
-        ("Confidence", _percent(profile.confidence)),
+        ("Confidence", _confidence(profile.confidence)),
         ("Iterations seen", _number(profile.n_cycles)),
         ("Jitter", _percent(profile.jitter_frac, digits=1)),
         ("Up per iteration", format_duration(profile.up_s)),
@@ -134,6 +134,11 @@ def _interval(profile: TrafficProfile) -> str:
     if profile.period_low_s == profile.period_high_s:
         return "exact"
     return f"{format_duration(profile.period_low_s)} to {format_duration(profile.period_high_s)}"
+
+
+def _confidence(share: float | None) -> str:
+    """Return a confidence without ever claiming certainty, unless the profile was given as exact."""
+    return "over 99 %" if share is not None and 0.995 <= share < 1 else _percent(share)
 
 
 def _percent(share: float | None, *, digits: int = 0) -> str:

@@ -111,7 +111,9 @@ def unified_circle(demands: Sequence[Demand], *, capacity_bps: float) -> Circle:
     periodic = [demand for demand in demands if demand.natural_s is not None]
     perimeter_s = _perimeter_s([demand.repeat_s for demand in periodic])
     tallest_bps = max((rate_bps for demand in periodic for _, _, rate_bps in demand.ups), default=0.0)
-    arcs = [arc for demand in periodic for arc in _arcs(demand, perimeter_s or demand.repeat_s, tallest_bps)]
+    arcs = [
+        arc for demand in periodic for arc in _arcs(demand, perimeter_s or demand.repeat_s, tallest_bps=tallest_bps)
+    ]
     return Circle(
         jobs=tuple(demand.job for demand in periodic),
         perimeter_s=perimeter_s,
@@ -141,7 +143,7 @@ def _perimeter_s(periods_s: Sequence[float]) -> float | None:
     return None
 
 
-def _arcs(demand: Demand, perimeter_s: float, tallest_bps: float) -> list[Arc]:
+def _arcs(demand: Demand, perimeter_s: float, *, tallest_bps: float) -> list[Arc]:
     n_turns = max(1, round(perimeter_s / demand.repeat_s))
     scale = 1 / (n_turns * demand.repeat_s)
     arcs = []
@@ -149,11 +151,11 @@ def _arcs(demand: Demand, perimeter_s: float, tallest_bps: float) -> list[Arc]:
         for start_s, width_s, rate_bps in demand.ups:
             start = (demand.offset_s + k * demand.repeat_s + start_s) * scale % 1.0
             height = rate_bps / tallest_bps if tallest_bps > 0 else 1.0
-            arcs.extend(_split(demand.job, start, start + width_s * scale, height=height))
+            arcs.extend(_split(demand.job, start=start, end=start + width_s * scale, height=height))
     return arcs
 
 
-def _split(job: str, start: float, end: float, *, height: float) -> list[Arc]:
+def _split(job: str, *, start: float, end: float, height: float) -> list[Arc]:
     """Return an arc as one, or as two where it passes twelve o'clock."""
     if end <= 1.0:
         return [Arc(job=job, start_turn=start, end_turn=end, height_frac=height)]

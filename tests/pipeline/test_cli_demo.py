@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipeline.cli.main import main
-from pipeline.demo import SAMPLE_DATA, Check, find_sample_data
+from pipeline.demo import SAMPLE_DATA, Check, Truth, find_sample_data
 from profiler.errors import NotHere
 
 if TYPE_CHECKING:
@@ -75,7 +75,9 @@ def test_demo_writes_a_page_that_shows_the_trunk(out: Path) -> None:
 
 
 @needs_sample_data
-def test_demo_takes_its_data_from_another_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_names_a_truth_file_that_is_not_one_before_it_works(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(SAMPLE_DATA, copy)
     (copy / "alone_a.truth.json").write_text("{ not json")
@@ -83,6 +85,7 @@ def test_demo_takes_its_data_from_another_folder(tmp_path: Path, capsys: pytest.
     assert main(["demo", "--data", str(copy), "--out", str(tmp_path / "out")]) == 1
 
     assert f"{copy / 'alone_a.truth.json'}: " in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_demo_without_sample_data_says_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,6 +95,13 @@ def test_demo_without_sample_data_says_where_they_are(tmp_path: Path, capsys: py
     assert not (tmp_path / "out").exists()
     with pytest.raises(NotHere, match="--data"):
         find_sample_data(tmp_path)
+
+
+def test_truth_is_the_median_iteration_and_communication() -> None:
+    ms = 1_000_000
+    iterations = [(0, 140 * ms, 250 * ms), (255 * ms, 395 * ms, 509 * ms), (510 * ms, 660 * ms, 780 * ms)]
+
+    assert Truth.of(iterations) == Truth(period_s=0.260, up_s=0.114)
 
 
 def test_a_check_tells_how_far_off_a_figure_is() -> None:

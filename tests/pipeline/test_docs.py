@@ -26,6 +26,8 @@ MAX_POSITIONAL = 2
 VAGUE_NAMES = {"utils", "util", "common", "helpers", "helper", "core", "misc", "manager", "tools"}
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "intrinsic", "overload"}
 """numba compiles positional arguments only."""
+IN_TABLE_ORDER = {"append", "note", "series_id", "write_samples", "write_segment"}
+"""Their arguments are a row, in the order of the table's columns. This set may shrink, not grow."""
 
 
 def _name(path: Path) -> str:
@@ -79,20 +81,28 @@ def test_every_command_has_one_line_of_help_and_an_example_that_parses(command: 
     assert summary
     assert "\n" not in summary
     assert "Example:" in rest
-    examples = re.findall(rf"^ *(offbeat {command}\b.*(?:\\\n.*)*)", rest, flags=re.MULTILINE)
+    examples = _examples(rest)
     assert examples, f"offbeat {command}: its Example block shows no use of it"
     for example in examples:
-        _parse(shlex.split(example.replace("\\\n", " ").split("|")[0], comments=True)[1:])
+        assert example[:2] == ["offbeat", command]
+        _parse(example[1:])
+
+
+def _examples(text: str) -> list[list[str]]:
+    """Return the command lines of an Example block, cut at a pipe; a line that begins otherwise goes on the last."""
+    block = text.partition("Example:")[2].strip()
+    commands = re.split(r"^ *(?=offbeat )", block, flags=re.MULTILINE)
+    words = [shlex.split(" ".join(command.split("\n")).replace("\\ ", " "), comments=True) for command in commands]
+    return [line[: line.index("|")] if "|" in line else line for line in words if line]
 
 
 def _parse(arguments: list[str]) -> None:
     """Parse a command line as far as one can without running it; a wrong option raises."""
     group = typer.main.get_group(app)
     with group.make_context("offbeat", list(arguments), resilient_parsing=True) as context:
-        name, command, rest = group.resolve_command(context, arguments)
+        _, command, rest = group.resolve_command(context, arguments)
         assert command is not None
         command.make_parser(context).parse_args(rest)
-        assert name == arguments[0]
 
 
 def test_no_file_outgrows_its_wall() -> None:
@@ -135,15 +145,15 @@ def test_what_a_module_does_not_offer_begins_with_an_underscore() -> None:
     assert hidden == []
 
 
-def test_arguments_beyond_two_are_named_by_the_caller() -> None:
+def test_arguments_beyond_two_of_what_is_offered_are_named_by_the_caller() -> None:
     crowded = []
     for path in SHIPPED:
         for function in _functions(ast.parse(path.read_text(encoding="utf-8"))):
-            if _decorators(function) & COMPILERS or function.name.startswith("__") or _is_command(path, function):
+            if function.name.startswith("_") or _decorators(function) & COMPILERS or _is_command(path, function):
                 continue
             positional = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
             n_free = len([arg for arg in positional if arg not in ("self", "cls")])
-            if n_free > MAX_POSITIONAL:
+            if n_free > MAX_POSITIONAL and function.name not in IN_TABLE_ORDER:
                 crowded.append(f"{_name(path)}:{function.lineno} {function.name}")
 
     assert crowded == []

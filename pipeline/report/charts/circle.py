@@ -28,9 +28,9 @@ _LOWEST: Final = 0.2
 def draw_circle(circle: Circle, *, colours: Mapping[str, str], description: str) -> alt.LayerChart:
     """Draw a circle of time that runs clockwise from twelve o'clock; a burst's height is its rate."""
     rings = _rings(circle.jobs)
-    tracks = [_row(Arc(job=job, start_turn=0.0, end_turn=1.0, height_frac=1.0), *rings[job]) for job in circle.jobs]
-    bursts = [_row(arc, *rings[arc.job]) for arc in circle.arcs]
-    excess = [_row(arc, *_EXCESS) for arc in circle.excess]
+    tracks = [_row(Arc(job=job, start_turn=0.0, end_turn=1.0, height_frac=1.0), rings[job]) for job in circle.jobs]
+    bursts = [_row(arc, rings[arc.job]) for arc in circle.arcs]
+    excess = [_row(arc, _EXCESS) for arc in circle.excess]
     drawn = finish(
         _arcs(tracks).mark_arc(aria=False, fill=TRACK),
         _arcs(bursts).mark_arc(aria=False, stroke=SURFACE, strokeWidth=0.5).encode(color=job_colour(colours)),
@@ -49,7 +49,8 @@ def _rings(jobs: Sequence[str]) -> dict[str, tuple[float, float]]:
     return {job: (_HOLE + i * step, _HOLE + (i + 0.86) * step) for i, job in enumerate(jobs)}
 
 
-def _row(arc: Arc, inner: float, outer: float) -> Row:
+def _row(arc: Arc, radii: tuple[float, float]) -> Row:
+    inner, outer = radii
     return {
         "job": arc.job,
         "start": rounded(arc.start_turn),
