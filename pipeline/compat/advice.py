@@ -45,7 +45,8 @@ def advise(findings: Findings, *, rng: np.random.Generator) -> Advice:
         return Advice(verdict=judgement.verdict, reason=judgement.reason, shifts=shifts)
     judgement = judge_shift(evidence, needed_s=_needed_s(findings))
     if judgement is not None:
-        predicted = _predicted(findings, shifts=shifts, rng=rng).figures("shifted")
+        shifted = _predicted(findings, shifts=shifts, rng=rng)
+        predicted = shifted.figures("shifted") if shifted else {}
         return Advice(verdict=judgement.verdict, reason=judgement.reason, shifts=shifts, predicted=predicted)
     held = findings.paced.shifts
     prediction = _predicted(findings, shifts=held, rng=rng)
@@ -55,7 +56,7 @@ def advise(findings: Findings, *, rng: np.random.Generator) -> Advice:
         verdict=judgement.verdict,
         reason=judgement.reason,
         shifts=held if judgement.verdict == "paced" else shifts,
-        predicted=prediction.figures("paced"),
+        predicted=prediction.figures("paced") if prediction else {},
     )
 
 
@@ -75,7 +76,7 @@ def _evidence(findings: Findings) -> Evidence:
     )
 
 
-def _predicted(findings: Findings, *, shifts: Sequence[JobShift], rng: np.random.Generator) -> Prediction:
+def _predicted(findings: Findings, *, shifts: Sequence[JobShift], rng: np.random.Generator) -> Prediction | None:
     free_bps = findings.capacity_bps - findings.members.background_bps
     return predict(findings.members.profiles, shifts=shifts, free_bps=free_bps, rng=rng)
 

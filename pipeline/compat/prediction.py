@@ -23,6 +23,8 @@ N_RUNS: Final = 10
 N_ITERATIONS: Final = 150
 """Runs begin at random phases: without jitter a run keeps the phases it began with."""
 
+MAX_PERIOD_RATIO: Final = 32.0
+
 MAX_JITTER_FRAC: Final = 0.5
 """More than this is not the spread of one iteration time."""
 
@@ -63,8 +65,10 @@ def predict(
     shifts: Sequence[JobShift],
     free_bps: float,
     rng: np.random.Generator,
-) -> Prediction:
+) -> Prediction | None:
     """Simulate the jobs of a link from random phases, and with the given shifts and slots.
+
+    Returns None where periods are so far apart that the slow job would end no iteration in reasonable time.
 
     Parameters
     ----------
@@ -81,6 +85,9 @@ def predict(
         replace(SimulatedJob.from_profile(profile, name=name), jitter_frac=min(jitter_of(profile), MAX_JITTER_FRAC))
         for name, profile in profiles.items()
     ]
+    naturals_s = [job.natural_s for job in jobs]
+    if max(naturals_s) > MAX_PERIOD_RATIO * min(naturals_s):
+        return None
     runs: list[list[JobRun]] = []
     for _ in range(N_RUNS):
         starts = [replace(job, start_s=float(rng.uniform(0, job.natural_s))) for job in jobs]

@@ -25,7 +25,7 @@ def robust_excess(timeline: Timeline, shifts_ns: Sequence[int], *, jitter_frac: 
 
     Notes
     -----
-    Exact over the error of the first job; over those of the others it is averaged over a Kronecker sequence [1]_, which
+    Exact over the error of the first job; over those of the others it is averaged over a Hammersley set [1]_, which
     fills their cube evenly: the answer has no random part.
 
     References
@@ -36,7 +36,7 @@ def robust_excess(timeline: Timeline, shifts_ns: Sequence[int], *, jitter_frac: 
     if periods_ns.size == 1:
         return timeline.alone(0)
     reach_ns = np.rint(jitter_frac * periods_ns).astype(np.int64)
-    errors = 2 * _kronecker(N_POINTS, periods_ns.size - 1) - 1
+    errors = 2 * _hammersley(N_POINTS, periods_ns.size - 1) - 1
     values = []
     for error in errors:
         moves_ns = np.rint(error * reach_ns[1:]).astype(np.int64)
@@ -46,10 +46,14 @@ def robust_excess(timeline: Timeline, shifts_ns: Sequence[int], *, jitter_frac: 
     return float(np.mean(values))
 
 
-def _kronecker(n_points: int, n_dims: int) -> NDArray[np.float64]:
-    """Return points in the unit cube, shape (n_points, n_dims): multiples of powers of a generalised golden ratio."""
+def _hammersley(n_points: int, n_dims: int) -> NDArray[np.float64]:
+    """Return points in the unit cube, shape (n_points, n_dims): midpoints, then multiples of irrational steps.
+
+    The steps are powers of a generalised golden ratio, the root of ``x^n = x + 1`` for n - 1 of them.
+    """
+    index = np.arange(n_points)[:, None]
     ratio = 1.5
     for _ in range(64):
-        ratio = (1 + ratio) ** (1 / (n_dims + 1))
-    steps = ratio ** -np.arange(1.0, n_dims + 1)
-    return (0.5 + np.arange(n_points)[:, None] * steps[None, :]) % 1.0
+        ratio = (1 + ratio) ** (1 / n_dims)
+    steps = ratio ** -np.arange(1.0, n_dims)
+    return np.hstack([(index + 0.5) / n_points, (index + 0.5) * steps[None, :] % 1.0])

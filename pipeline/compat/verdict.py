@@ -106,11 +106,13 @@ def judge_shift(evidence: Evidence, *, needed_s: float) -> Judgement | None:
     )
 
 
-def judge_pacing(evidence: Evidence, *, prediction: Prediction, stretch_frac: float) -> Judgement:
+def judge_pacing(evidence: Evidence, *, prediction: Prediction | None, stretch_frac: float) -> Judgement:
     """Judge whether holding jobs to slots is worth it; ``stretch_frac`` is what that adds to the most stretched job."""
     unheld = _why_unheld(evidence)
     if evidence.score_paced < MIN_PACED_SCORE:
         return Judgement(verdict="futile", reason=f"{unheld}; {_unfit(evidence)}")
+    if prediction is None:
+        return Judgement(verdict="futile", reason=f"{unheld}, and periods so far apart cannot be held to common slots")
     mean, p90 = prediction.speedup_mean, prediction.speedup_p90
     if p90 < MIN_SPEEDUP_P90 or mean < 1:
         return Judgement(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pipeline.simulate.engine import Workload, run_jobs
+from pipeline.simulate.engine import Outcome, Workload, run_jobs
 from pipeline.simulate.sharing import Network
 from profiler.errors import UsageError
 from profiler.results import Tabular, json_ready
@@ -146,7 +146,8 @@ def simulate(
     Raises
     ------
     UsageError
-        If there is no job, two have one name, a capacity is not positive, or a job crosses an unknown link.
+        If there is no job, two have one name, a capacity is not positive, a job crosses an unknown link, or one is so
+        slow that it ends no iteration while the others run all of theirs 64 times over.
 
     Notes
     -----
@@ -166,6 +167,7 @@ def simulate(
     _check(jobs, capacities=capacities, n_iterations=n_iterations)
     workload = _workload(jobs, n_iterations=n_iterations, rng=rng or np.random.default_rng(0))
     outcome = run_jobs(workload, _network(jobs, capacities))
+    _check_ended(jobs, outcome)
     runs = [
         JobRun(
             job=job.name,
@@ -192,6 +194,15 @@ def _check(jobs: Sequence[SimulatedJob], *, capacities: Mapping[str, float], n_i
             raise UsageError(f"simulate: job {job.name} crosses {sorted(unknown)}, whose capacity is not given")
 
 
+def _check_ended(jobs: Sequence[SimulatedJob], outcome: Outcome) -> None:
+    for job, n_done in zip(jobs, outcome.n_done, strict=True):
+        if n_done < 2:
+            raise UsageError(
+                f"simulate: job {job.name} ({job.natural_s:.3g} s an iteration) ended none while others ran theirs; "
+                "simulate jobs of such different periods apart, or more iterations"
+            )
+
+
 def _workload(jobs: Sequence[SimulatedJob], *, n_iterations: int, rng: np.random.Generator) -> Workload:
     n_steps = np.array([len(job.steps) for job in jobs])
     shape = (len(jobs), int(n_steps.max()))
@@ -210,7 +221,7 @@ def _workload(jobs: Sequence[SimulatedJob], *, n_iterations: int, rng: np.random
         max_bps=max_bps,
         n_steps=n_steps,
         start_s=np.array([job.start_s for job in jobs], dtype=np.float64),
-        delay_s=spread_s[:, None] * (rng.exponential(size=(len(jobs), n_iterations + 1)) - 1.0),
+        delay_s=spread_s[:, None] * (rng.exponential(size=(len(jobs), n_iterations)) - 1.0),
         slot_s=slot_s,
     )
 

@@ -1,0 +1,145 @@
+"""Shifts of several jobs and their bounds against trying every shift."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.compat.bounds import coupling_bound, jensen_bound, lower_bound, tree_bound
+from pipeline.compat.classes import commensurate_classes, place_classes
+from pipeline.compat.demand import Demand, demand_of
+from pipeline.compat.levels import Excess, levels_of
+from pipeline.compat.solver import place_jobs
+from pipeline.compat.timeline import Circle, Window, excess_at
+from tests.pipeline.jobs import CAPACITY_BPS, demand_from, ticked_jobs, vgg
+from tests.reference import TickedJob, best_excess, mean_excess, on_off_optimum, window_excess
+
+EQUAL = st.shared(st.integers(2, 8), key="period")
+SAME_CLOCK = st.lists(ticked_jobs(periods=EQUAL, max_phases=2), min_size=2, max_size=4)
+HARMONIC = st.tuples(ticked_jobs(periods=st.just(4)), ticked_jobs(periods=st.just(8)), ticked_jobs(periods=st.just(12)))
+CAPACITIES = st.integers(1, 20)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+def solved(jobs: list[TickedJob], capacity: int) -> tuple[float, tuple[int, ...], float]:
+    excess = Excess.over(capacity)
+    demands = [demand_from(job) for job in jobs]
+    bound = lower_bound(demands, excess=excess)
+    found = place_jobs(Circle(demands=demands, excess=excess), bound_bps=bound, rng=rng())
+    return found.excess_bps, found.shifts_ns, bound
+
+
+@settings(max_examples=60, deadline=None)
+@given(SAME_CLOCK, CAPACITIES)
+def test_shifts_of_equal_periods_reach_the_optimum_and_the_bound_is_never_crossed(
+    jobs: list[TickedJob], capacity: int
+) -> None:
+    reached, shifts, bound = solved(jobs, capacity)
+    optimum = float(best_excess(jobs, capacity))
+    assert reached == pytest.approx(float(mean_excess(jobs, shifts, capacity)), abs=1e-11)
+    assert reached == pytest.approx(optimum, abs=1e-11)
+    assert bound <= optimum + 1e-11
+    assert shifts[0] == 0
+
+
+@settings(max_examples=25, deadline=None)
+@given(HARMONIC, CAPACITIES)
+def test_shifts_of_harmonic_periods_reach_the_optimum(
+    jobs: tuple[TickedJob, TickedJob, TickedJob], capacity: int
+) -> None:
+    reached, _, bound = solved(list(jobs), capacity)
+    optimum = float(best_excess(jobs, capacity))
+    assert reached == pytest.approx(optimum, abs=1e-11)
+    assert bound <= optimum + 1e-11
+
+
+@given(SAME_CLOCK, CAPACITIES)
+def test_each_bound_alone_is_one(jobs: list[TickedJob], capacity: int) -> None:
+    excess, demands = Excess.over(capacity), [demand_from(job) for job in jobs]
+    levels = [levels_of(demand) for demand in demands]
+    # Any shifts will do: a bound lies below them all.
+    reached = float(mean_excess(jobs, [job.period // 2 for job in jobs], capacity))
+    for bound in (
+        jensen_bound(levels, excess=excess),
+        coupling_bound(levels, excess=excess),
+        tree_bound(demands, excess=excess),
+    ):
+        assert 0 <= bound <= reached + 1e-11
+
+
+@pytest.mark.parametrize(("n_jobs", "duty"), [(2, 30), (2, 60), (3, 25), (3, 40), (4, 35), (5, 50), (6, 45)])
+def test_on_off_jobs_of_equal_demand_reach_their_closed_form(n_jobs: int, duty: int) -> None:
+    rate, capacity = 7, 10
+    jobs = [TickedJob((rate,) * duty + (0,) * (100 - duty))] * n_jobs
+    reached, _, bound = solved(jobs, capacity)
+    truth = float(on_off_optimum([Fraction(duty, 100)] * n_jobs, Fraction(rate), Fraction(capacity)))
+    assert reached == pytest.approx(truth, abs=1e-10)
+    assert bound == pytest.approx(truth, abs=1e-6)
+
+
+def test_three_jobs_with_room_share_the_slack_evenly() -> None:
+    demand = demand_of(vgg(period_s=0.3, up_s=0.06))
+    circle = Circle(demands=[demand] * 3, excess=Excess.over(CAPACITY_BPS))
+    found = place_jobs(circle, bound_bps=0.0, rng=rng())
+    starts = sorted(found.shifts_ns)
+    gaps_ms = np.diff([*starts, 300_000_000]) / 1e6 - 60
+    assert found.excess_bps == 0
+    np.testing.assert_allclose(gaps_ms, 40, atol=1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.tuples(*[ticked_jobs(periods=st.integers(3, 7), max_phases=1)] * 2), CAPACITIES, st.integers(5, 40))
+def test_best_shift_over_a_window_is_the_best_of_all(
+    jobs: tuple[TickedJob, TickedJob], capacity: int, length: int
+) -> None:
+    window = Window(demands=[demand_from(job) for job in jobs], excess=Excess.over(capacity), length_ns=length)
+    found = place_jobs(window, bound_bps=0.0, rng=rng())
+    truth = min(float(window_excess(jobs, (0, s), capacity, length=length)) for s in range(jobs[1].period))
+    assert found.excess_bps == pytest.approx(truth, abs=1e-11)
+
+
+def incommensurate() -> list[Demand]:
+    periods_ns = (10_009, 10_037, 9_973)
+    return [
+        Demand(period_ns=period, edges_ns=np.array([0, period // 3]), rate_bps=np.array([9.0, 0.0]))
+        for period in periods_ns
+    ]
+
+
+def test_jobs_without_a_common_circle_score_as_by_chance_within_a_proved_gap() -> None:
+    demands = incommensurate()
+    found = place_classes(demands, pools=[range(3)], excess=Excess.over(10.0), rng=rng())
+    on = [(demand.period_ns // 3) / demand.period_ns for demand in demands]
+    chance = sum(
+        np.prod([p if bit else 1 - p for p, bit in zip(on, bits, strict=True)]) * max(0, 9 * sum(bits) - 10)
+        for bits in product((0, 1), repeat=3)
+    )
+    assert len(found.classes) == 3
+    assert found.placement.excess_bps == pytest.approx(chance, rel=1e-12)
+    # One ns of common divisor: shifts hardly matter, and the gap says how little.
+    assert 0 < found.placement.excess_bps - found.bound_bps < 0.002
+
+
+def test_two_commensurate_jobs_beside_a_stranger_are_still_moved_apart() -> None:
+    pair = Demand(period_ns=1_000, edges_ns=np.array([0, 400]), rate_bps=np.array([9.0, 0.0]))
+    stranger = Demand(period_ns=99_991, edges_ns=np.array([0, 20_000]), rate_bps=np.array([1.0, 0.0]))
+    demands = [pair, stranger, pair]
+    assert commensurate_classes([*demands], pool=range(3)) == ((0, 2), (1,))
+    found = place_classes(demands, pools=[range(3)], excess=Excess.over(10.0), rng=rng())
+    assert found.placement.shifts_ns == (0, 0, 500)
+    assert found.placement.excess_bps == 0
+
+
+@given(ticked_jobs(periods=EQUAL), ticked_jobs(periods=EQUAL), CAPACITIES)
+def test_excess_at_given_shifts_is_exact(a: TickedJob, b: TickedJob, capacity: int) -> None:
+    circle = Circle(demands=[demand_from(a), demand_from(b)], excess=Excess.over(capacity))
+    truth = float(mean_excess([a, b], [1, 0], capacity))
+    assert excess_at(circle, [1, 0]) == pytest.approx(truth, abs=1e-11)
