@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["BUFFER_ROWS", "SampleBuffer", "SampleRows"]
+__all__ = ["BUFFER_ROWS", "DayRows", "SampleBuffer", "SampleRows"]
 
 BUFFER_ROWS: Final = 8 * ROW_GROUP_ROWS
 """Rows sealed at a time, eight row groups: 29 MB in memory, 4 to 6 MB on disk."""
