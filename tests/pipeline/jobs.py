@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from hypothesis import strategies as st
 
+from pipeline.compat import Compatibility, solve
 from pipeline.compat.demand import Demand
 from profiler.phases import TrafficProfile
 from tests.reference import TickedJob
 
-__all__ = ["CAPACITY_BPS", "demand_from", "measured", "profile_from", "ticked_jobs", "vgg"]
+__all__ = [
+    "CAPACITY_BPS",
+    "SolvedJobs",
+    "demand_from",
+    "measured",
+    "profile_from",
+    "solved_link",
+    "ticked_jobs",
+    "vgg",
+]
 
 CAPACITY_BPS: Final = 400e6
 
@@ -52,3 +62,25 @@ def profile_from(job: TickedJob) -> TrafficProfile:
     """The exact profile of a ticked job, a millisecond a tick."""
     phases = [(t * 1e-3, 1e-3, float(rate)) for t, rate in enumerate(job.rates) if rate]
     return TrafficProfile.from_phases(period_s=job.period * 1e-3, phases=phases)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolvedJobs:
+    """A link with its jobs and their compatibility."""
+
+    link: str
+    direction: str
+    capacity_bps: float
+    demands: dict[str, TrafficProfile]
+    compatibility: Compatibility
+
+
+def solved_link(name: str, jobs: dict[str, TrafficProfile], *, capacity_bps: float = CAPACITY_BPS) -> SolvedJobs:
+    """A solved link between the given jobs."""
+    return SolvedJobs(
+        link=name,
+        direction="forward",
+        capacity_bps=capacity_bps,
+        demands=jobs,
+        compatibility=solve(jobs, capacity_bps=capacity_bps, link=name, direction="forward"),
+    )

@@ -1,0 +1,152 @@
+"""``offbeat compat`` as it is typed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pipeline.cli.main import main
+from tests.data import SAMPLE_DATA
+from tests.pipeline.jobs import measured, vgg
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from profiler.phases import TrafficProfile
+
+VGG = '{"period_s": 0.255, "phases": [{"start_s": 0, "width_s": 0.114, "rate_bps": 4e8}]}'
+HALF = '{"period_s": 0.255, "phases": [{"start_s": 0, "width_s": 0.18, "rate_bps": 4e8}]}'
+
+
+def answer_of(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def profile_file(path: Path, *profiles: TrafficProfile) -> Path:
+    document = {"kind": "profile", "version": 1, "series": [profile.to_dict() for profile in profiles]}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def series(device: str, direction: str, *, status: str = "periodic") -> TrafficProfile:
+    profile = measured(vgg(), error_s=2e-4, jitter_frac=0.04)
+    return replace(profile, host="sw1", device=device, direction=direction, status=status)  # type: ignore[arg-type]
+
+
+def test_two_inline_jobs_are_apart_by_half_their_slack(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compat", "--job", f"A={VGG}", "--job", f"B={VGG}", "--capacity", "400Mbps", "--json"]) == 0
+    answer = answer_of(capsys)
+    assert answer["verdict"] == "compatible"
+    assert [shift["shift_s"] for shift in answer["shifts"]] == [0, 0.1275]
+    assert answer["score_best"] == 1
+
+
+def test_table_ends_with_the_reason_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compat", "--job", f"A={VGG}", "--job", f"B={VGG}", "--capacity", "400Mbps"]) == 0
+    shown = capsys.readouterr().out
+    assert "127.5 ms" in shown
+    assert "compatible: shifted, the jobs score 1.000 against 0.800 by chance" in shown
+
+
+def test_csv_has_a_row_a_job(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compat", "--job", f"A={VGG}", "--job", f"B={VGG}", "--capacity", "400Mbps", "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["job"], row["shift_s"]) for row in rows] == [("A", "0.0"), ("B", "0.1275")]
+
+
+def test_answer_that_nothing_helps_ends_with_3(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compat", "--job", f"A={HALF}", "--job", f"B={HALF}", "--capacity", "400Mbps", "--json"]) == 3
+    assert answer_of(capsys)["verdict"] == "overloaded"
+
+
+def test_profile_files_of_measured_jobs_are_paced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = profile_file(tmp_path / "a.json", series("p1", "transmit"), series("p1", "receive", status="idle"))
+    assert main(["compat", "--job", f"A={one}", "--job", f"B={one}", "--capacity", "400Mbps", "--json"]) == 0
+    answer = answer_of(capsys)
+    assert answer["verdict"] == "paced"
+    assert answer["shifts"][1]["pace_period_s"] == pytest.approx(0.255 * 1.04, rel=1e-6)
+
+
+def test_file_of_several_series_asks_which_and_takes_the_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = profile_file(tmp_path / "both.json", series("p1", "transmit"), series("p2", "transmit"))
+    assert main(["compat", "--job", f"A={both}", "--capacity", "400Mbps"]) == 2
+    problem = capsys.readouterr().err
+    assert "several series" in problem
+    assert "sw1/p1/transmit, sw1/p2/transmit" in problem
+    assert main(["compat", "--job", f"A={both}#p2/transmit", "--capacity", "400Mbps", "--json"]) == 0
+    assert answer_of(capsys)["verdict"] == "uncontended"
+    assert main(["compat", "--job", f"A={both}#p3", "--capacity", "400Mbps"]) == 2
+    assert "no series 'p3'" in capsys.readouterr().err
+
+
+def test_counters_are_profiled_on_the_way(capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = [
+        f"{job}={SAMPLE_DATA}/alone_{job.lower()}.csv.gz#{port}/transmit" for job, port in (("A", "p1"), ("B", "p2"))
+    ]
+    assert main(["compat", "--job", jobs[0], "--job", jobs[1], "--capacity", "400Mbps", "--json"]) == 0
+    answer = answer_of(capsys)
+    assert answer["verdict"] == "paced"
+    assert answer["score_paced"] == pytest.approx(1, abs=0.01)
+    assert answer["shifts"][1]["shift_s"] == pytest.approx(answer["shifts"][1]["pace_period_s"] / 2, rel=0.03)
+
+
+def test_profiles_measured_on_a_shared_link_are_corrected_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hindered = vgg(period_s=0.295, up_s=0.154, rate_bps=0.114 / 0.154 * 400e6).to_dict()
+    hindered["phases"][0]["peak_bps"] = 400e6
+    path = tmp_path / "hindered.json"
+    path.write_text(json.dumps({"kind": "profile", "version": 1, "series": [hindered]}), encoding="utf-8")
+    jobs = ["--job", f"A={path}", "--job", f"B={path}", "--capacity", "400Mbps", "--json"]
+    assert main(["compat", *jobs, "--shared"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["shifts"][1]["shift_s"] == pytest.approx(0.1275)
+    assert "295 ms was corrected to 255 ms" in captured.err
+
+
+def test_horizon_is_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = ["--job", f"A={VGG}", "--job", f"B={VGG}", "--capacity", "400Mbps", "--json"]
+    assert main(["compat", *jobs, "--horizon", "300s"]) == 0
+    assert answer_of(capsys)["horizon_s"] == 300
+    assert main(["compat", *jobs, "--horizon", "300"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("job", "code", "problem"),
+    [
+        ("A", 2, "expected NAME=PROFILE"),
+        ("=x.json", 2, "expected NAME=PROFILE"),
+        ("A={", 1, "--job A: not JSON"),
+        ('A={"period_s": 1}', 2, "phase"),
+        ('A={"phases": []}', 1, "period_s"),
+        ('A={"period_s": 0.1, "phases": [{"start_s": 0, "width_s": 0.2, "rate_bps": 1}]}', 2, "longer than its period"),
+        ('A={"period_s": 0.1, "phases": [{"start_s": 0, "width_s": 0.05, "rate_bps": -1}]}', 2, "rate"),
+        ("A=/nowhere/a.json", 1, "/nowhere/a.json"),
+    ],
+)
+def test_bad_job_says_which_and_why(job: str, code: int, problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compat", "--job", job, "--capacity", "400Mbps"]) == code
+    assert problem in capsys.readouterr().err
+
+
+def test_file_that_is_no_profile_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("[1, 2]", "not json", '{"kind": "profile", "series": 7}', '{"kind": "ranking"}'):
+        path = tmp_path / "x.json"
+        path.write_text(text, encoding="utf-8")
+        assert main(["compat", "--job", f"A={path}", "--capacity", "400Mbps"]) == 1
+        assert str(path) in capsys.readouterr().err
+
+
+def test_job_given_twice_and_capacity_without_sense_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compat", "--job", f"A={VGG}", "--job", f"A={VGG}", "--capacity", "400Mbps"]) == 2
+    assert "given twice" in capsys.readouterr().err
+    assert main(["compat", "--job", f"A={VGG}", "--capacity", "0"]) == 2
+    assert "rate '0'" in capsys.readouterr().err

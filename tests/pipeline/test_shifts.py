@@ -1,0 +1,154 @@
+"""One shift a job for all links: trees have every optimum, loops an honest gap."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pipeline.compat.demand import demand_of
+from pipeline.compat.levels import Excess
+from pipeline.compat.pacing import held_profile
+from pipeline.compat.timeline import Circle, excess_at
+from pipeline.shifts import ShiftPlan, recommend
+from profiler.pacer import Pacer
+from tests.pipeline.jobs import SolvedJobs, measured, solved_link, vgg
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from profiler.phases import TrafficProfile
+
+
+def score_of(plan: ShiftPlan, link: SolvedJobs) -> float:
+    """The score of a plan on a link, judged with the slots that the plan asks for."""
+    advice = {shift.job: shift for shift in plan.shifts}
+    demands, shifts_ns = [], []
+    for job, profile in link.demands.items():
+        slot_s = advice[job].pace_period_s
+        demands.append(demand_of(profile if slot_s is None else held_profile(profile, slot_s=slot_s)))
+        shifts_ns.append(round(advice[job].shift_s * 1e9))
+    circle = Circle(demands=demands, excess=Excess.over(link.capacity_bps))
+    return 1 - excess_at(circle, shifts_ns) / link.capacity_bps
+
+
+def chain(n_links: int, profile: TrafficProfile) -> list[SolvedJobs]:
+    """Job 0 meets job 1 on one link, job 1 meets job 2 on the next, and so on."""
+    return [solved_link(f"l{i}", {f"j{i}": profile, f"j{i + 1}": profile}) for i in range(n_links)]
+
+
+def triangle(up_s: float) -> list[SolvedJobs]:
+    """Three jobs, each pair on a link of its own."""
+    job = vgg(up_s=up_s)
+    return [
+        solved_link("ab", {"A": job, "B": job}),
+        solved_link("bc", {"B": job, "C": job}),
+        solved_link("ca", {"C": job, "A": job}),
+    ]
+
+
+def test_on_a_tree_every_link_has_its_optimum_at_once() -> None:
+    links = chain(6, vgg(up_s=0.125))
+    plan = recommend(links)
+    assert plan.gap == pytest.approx(0, abs=1e-12)
+    for link in links:
+        assert score_of(plan, link) == pytest.approx(link.compatibility.score_best, abs=1e-12)
+    assert plan.shifts_s["j0"] == 0
+    assert plan.method == "traversal"
+
+
+def test_periods_of_a_tree_may_be_harmonic() -> None:
+    fast, slow = vgg(period_s=0.1, up_s=0.03), vgg(period_s=0.2, up_s=0.05)
+    links = [solved_link("x", {"A": fast, "B": slow}), solved_link("y", {"B": slow, "C": vgg(period_s=0.3, up_s=0.04)})]
+    plan = recommend(links)
+    for link in links:
+        assert score_of(plan, link) == pytest.approx(link.compatibility.score_best, abs=1e-12)
+
+
+def test_paced_component_has_one_slot_period_the_longest() -> None:
+    short, long = (measured(vgg(period_s=period_s), error_s=2e-4, jitter_frac=0.04) for period_s in (0.255, 0.258))
+    links = [solved_link("x", {"A": short, "B": short}), solved_link("y", {"B": short, "C": long})]
+    plan = recommend(links)
+    assert len({shift.pace_period_s for shift in plan.shifts}) == 1
+    assert plan.shifts[0].pace_period_s == pytest.approx(0.258 * 1.04, rel=1e-6)
+    assert plan.gap == pytest.approx(0, abs=1e-12)
+    assert [score_of(plan, link) for link in links] == pytest.approx([1, 1])
+    by_job = {shift.job: shift for shift in plan.shifts}
+    assert by_job["C"].stretch_frac == pytest.approx(0.04, abs=1e-6)
+    assert by_job["A"].stretch_frac == pytest.approx(0.258 * 1.04 / 0.255 - 1, abs=1e-6)
+
+
+def test_loop_that_fits_is_solved_though_traversal_alone_fails_it() -> None:
+    # Three times 80 ms fit into 255 ms, but each pair alone would be half a period apart: A, B, A.
+    links = triangle(0.08)
+    plan = recommend(links)
+    assert plan.gap == pytest.approx(0, abs=1e-12)
+    assert [score_of(plan, link) for link in links] == pytest.approx([1, 1, 1])
+    assert plan.warnings == ()
+
+
+def test_loop_that_cannot_fit_is_as_good_as_trying_every_shift_and_says_its_gap() -> None:
+    links = triangle(0.114)
+    plan = recommend(links)
+    total = sum(score_of(plan, link) for link in links)
+    steps_ms = np.arange(0, 255, 0.5)
+    b_ms, c_ms = steps_ms[:, None], steps_ms[None, :]
+    lost_ms = overlap_ms(b_ms) + overlap_ms(c_ms) + overlap_ms(c_ms - b_ms)
+    best = 3 - float(lost_ms.min()) / 255
+    assert total >= best - 1e-9
+    assert plan.gap == pytest.approx((3 - total) / 3, abs=1e-9)
+    (warning,) = plan.warnings
+    assert "A, B, C meet on links in a loop" in warning
+
+
+def overlap_ms(apart_ms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How long two bursts of 114 ms overlap in 255 ms, one beginning so much after the other."""
+    apart_ms = apart_ms % 255
+    return np.asarray(np.maximum(0, 114 - apart_ms) + np.maximum(0, 114 - (255 - apart_ms)))
+
+
+def test_both_directions_of_a_link_are_served_by_one_shift() -> None:
+    job = measured(vgg(), error_s=2e-4, jitter_frac=0.04)
+    links = [solved_link("forward", {"A": job, "B": job}), solved_link("backward", {"A": job, "B": job})]
+    plan = recommend(links)
+    assert plan.gap == pytest.approx(0, abs=1e-12)
+    assert plan.shifts_s["B"] == pytest.approx(0.255 * 1.04 / 2, abs=1e-4)
+    assert plan.warnings == ()
+
+
+def test_plan_names_every_job_and_leaves_free_ones_alone() -> None:
+    links = [
+        solved_link("x", {"A": vgg(), "B": vgg()}),
+        solved_link("wide", {"B": vgg(), "C": vgg()}, capacity_bps=1e9),
+    ]
+    plan = recommend(links)
+    assert sorted(plan.shifts_s) == ["A", "B", "C"]
+    assert plan.shifts_s["C"] == 0
+    assert recommend([]).shifts == ()
+
+
+def test_order_of_links_and_jobs_does_not_change_a_tree_plan() -> None:
+    links = chain(3, vgg(up_s=0.12))
+    turned = [solved_link(link.link, dict(reversed(link.demands.items()))) for link in reversed(links)]
+    assert recommend(links).shifts == recommend(turned).shifts
+
+
+def test_a_plan_is_the_same_every_time_and_by_its_seed() -> None:
+    links = triangle(0.114)
+    assert recommend(links).to_dict() == recommend(links).to_dict()
+    seeded = [recommend(links, rng=np.random.default_rng(3)).to_dict() for _ in range(2)]
+    assert seeded[0] == seeded[1]
+
+
+def test_the_pacer_follows_the_document(tmp_path: Path) -> None:
+    job = measured(vgg(), error_s=2e-4, jitter_frac=0.04)
+    plan = recommend([solved_link("x", {"A": job, "B": job})])
+    document = plan.to_dict()
+    assert (document["kind"], document["version"], document["anchor_ns"]) == ("shift_plan", 1, 0)
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(document))
+    assert Pacer.from_plan(path, job="B").is_on
+    assert plan.to_arrow().column_names == ["job", "shift_s", "pace_period_s", "stretch_frac"]
