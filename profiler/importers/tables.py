@@ -67,11 +67,11 @@ class Flaw:
     first: str = ""
     """Number and text of the first."""
 
-    def note(self, lines: Sequence[tuple[int, str]]) -> None:
-        """Count lines, given by number and text."""
-        if lines and not self.n_lines:
-            self.first = f"line {lines[0][0]}: {lines[0][1][:60]!r}"
-        self.n_lines += len(lines)
+    def note(self, n_lines: int, *, line: int, text: str) -> None:
+        """Count lines; the number and text are those of the first."""
+        if not self.n_lines:
+            self.first = f"line {line}: {text[:60]!r}"
+        self.n_lines += n_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,8 +192,9 @@ class TextTable:
         block = self._block(text, columns, typed=set(), first_line=first_line)
         if block is None:
             repaired = text.decode("utf-8", "replace")
-            lines = enumerate(repaired.split("\n"), start=first_line)
-            self.garbled.note([(number, line) for number, line in lines if "\ufffd" in line])
+            garbled = [(i, line) for i, line in enumerate(repaired.split("\n"), first_line) if "\ufffd" in line]
+            if garbled:
+                self.garbled.note(len(garbled), line=garbled[0][0], text=garbled[0][1])
             block = self._block(repaired.encode(), columns, typed=set(), first_line=first_line)
         if block is None:
             raise BadInput(f"{self.source.name}: line {first_line} and after: not delimited text; is it a table?")
@@ -226,7 +227,8 @@ class TextTable:
             first_line=first_line,
             ragged=frozenset(row.number for row in ragged),
         )
-        self.ragged.note([(block.line_of_record(row.number), row.text) for row in ragged])
+        if ragged:
+            self.ragged.note(len(ragged), line=block.line_of_record(ragged[0].number), text=ragged[0].text)
         return block
 
 

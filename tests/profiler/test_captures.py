@@ -1,0 +1,333 @@
+"""Real captures against tshark, and traps built byte by byte."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from profiler.errors import BadInput
+from profiler.importers.captures.reader import CaptureReader
+from profiler.importers.inputs import Input
+from profiler.importers.sink import MemorySink
+from tests.data import shared
+from tests.profiler.frames import (
+    block,
+    ethernet,
+    interface,
+    ipv4,
+    old_packet,
+    option,
+    packet,
+    pcap,
+    ports,
+    section,
+    simple_packet,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from profiler.importers.coverage import Coverage
+
+SECOND_NS = 10**9
+FRAME = ethernet(ipv4(ports(1000, 2000, bytes(20)), ("10.0.0.1", "10.0.0.2"), proto=6), 0x0800)
+
+CAPTURES = (
+    "PcapPlusPlus__GrePackets.cap",
+    "PcapPlusPlus__VlanPackets.pcap",
+    "PcapPlusPlus__nanosecs.pcap",
+    "PcapPlusPlus__nanosecs_big_endian.pcap",
+    "PcapPlusPlus__pcapng-example.pcapng.zst",
+    "PcapPlusPlus__sll.pcap",
+    "PcapPlusPlus__sll2.pcap",
+    "pcap-parser__modified-format.pcap",
+    "pcapng-test-generator__test011.pcapng",
+    "tcpdump__802.1ad_QinQ.pcap",
+    "tcpdump__gso-ipv4-vxlan-ipv4.pcap",
+    "tcpdump__timestamp_invalid_nano.pcap",
+)
+"""All but test102 and test202, whose custom blocks older tshark counts as packets."""
+
+
+def read(data: bytes, *, piece_bytes: int = 1 << 20) -> tuple[Coverage, MemorySink]:
+    sink = MemorySink()
+    pieces = (data[at : at + piece_bytes] for at in range(0, len(data), piece_bytes))
+    coverage = CaptureReader("made", sink, host=None, bin_ns=1_000_000, by="pair").read(pieces)
+    return coverage, sink
+
+
+def times_of(data: bytes) -> list[int | None]:
+    """Return the first and last time of a capture of two packets."""
+    coverage, _ = read(data)
+    assert coverage.n_rows == 2
+    return [coverage.t_first_ns, coverage.t_last_ns]
+
+
+# Against tshark
+
+
+def frames_by_tshark(path: Path) -> list[tuple[int, int | None]]:
+    """Return length and time in ns of each packet; None where it has no time or one that int64 ns cannot hold."""
+    command = ["tshark", "-r", str(path), "-T", "fields", "-e", "frame.len", "-e", "frame.time_epoch"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    frames: list[tuple[int, int | None]] = []
+    for line in lines:
+        length, _, time = line.partition("\t")
+        # A fraction of more than nine digits is a count of nanoseconds past the second, written by a broken clock.
+        found = re.fullmatch(r"(\d+)\.(\d{9,10})", time)
+        t_ns = int(found[1]) * SECOND_NS + int(found[2]) if found else None
+        frames.append((int(length), t_ns if t_ns is not None and t_ns < 2**63 else None))
+    return frames
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+@pytest.mark.parametrize("name", CAPTURES)
+def test_packets_wire_bytes_and_times_are_those_of_tshark(name: str) -> None:
+    path = shared(f"captures/{name}")
+    frames = frames_by_tshark(path)
+    sink = MemorySink()
+
+    coverage = CaptureReader(name, sink, host=None, bin_ns=1_000_000, by="flow").read(
+        Input(name=name, path=path).pieces()
+    )
+
+    assert coverage.problems == []
+    assert coverage.totals["packets"] == len(frames)
+    assert coverage.totals["wire_bytes"] == sum(length for length, _ in frames)
+    times_ns = [t_ns for _, t_ns in frames if t_ns is not None]
+    if "invalid" not in name:  # tshark prints the third time with the sign of its fraction turned
+        assert coverage.t_first_ns == min(times_ns)
+        assert coverage.t_last_ns == max(times_ns)
+    assert coverage.totals["untimed"] == len(frames) - len(times_ns) or "invalid" in name
+    in_flows = [sum(sink.flows[0][column].to_pylist()) for column in ("packets", "bytes")]
+    assert in_flows == [len(frames), sum(length for length, _ in frames)]
+
+
+def test_nanoseconds_beyond_a_second_carry_over() -> None:
+    path = shared("captures/tcpdump__timestamp_invalid_nano.pcap")
+    coverage, _ = read(path.read_bytes())
+
+    assert coverage.t_first_ns == 1418145369_999_999_999
+    assert coverage.t_last_ns == 1418145370_000_000_000 + 2_147_483_648
+
+
+def test_custom_blocks_are_no_packets() -> None:
+    for name, n_packets, n_bytes in (("test102", 5, 1480), ("test202", 8, 2304)):
+        coverage, _ = read(shared(f"captures/pcapng-test-generator__{name}.pcapng").read_bytes())
+        assert (coverage.totals["packets"], coverage.totals["wire_bytes"]) == (n_packets, n_bytes)
+
+
+# Framing of pcap
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(("magic", "ns_per_tick"), [(0xA1B2C3D4, 1000), (0xA1B23C4D, 1), (0xA1B2CD34, 1000)])
+def test_pcap_of_every_magic_and_byte_order(order: str, magic: int, ns_per_tick: int) -> None:
+    data = pcap([(5, 7, FRAME, 900), (6, 8, FRAME[:40], 1514)], magic=magic, order=order)
+
+    coverage, _ = read(data)
+
+    assert coverage.totals == {"packets": 2, "wire_bytes": 2414, "untimed": 0}
+    assert times_of(data) == [5 * SECOND_NS + 7 * ns_per_tick, 6 * SECOND_NS + 8 * ns_per_tick]
+
+
+def test_upper_bits_of_the_link_type_do_not_hide_it() -> None:
+    _, sink = read(pcap([(0, 0, FRAME, 60)], link=0x14000001))
+
+    assert sink.flows[0]["src"].to_pylist() == ["10.0.0.1"]
+
+
+def test_capture_without_packets_is_sound() -> None:
+    coverage, sink = read(pcap([]))
+
+    assert (coverage.n_rows, coverage.n_samples, coverage.problems) == (0, 0, [])
+    assert sink.flows[0].num_rows == 0
+
+
+# Framing of pcapng
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("make", [packet, old_packet])
+def test_pcapng_packet_blocks_of_either_byte_order(order: str, make: object) -> None:
+    assert callable(make)
+    blocks = [make(FRAME, ticks=ticks, wire=1000, order=order) for ticks in (2_000_000, 3_000_001)]
+    data = section(order=order) + interface(order=order) + b"".join(blocks)
+
+    assert times_of(data) == [2 * SECOND_NS, 3 * SECOND_NS + 1000]
+    assert read(data)[0].totals["wire_bytes"] == 2000
+
+
+def test_sections_of_different_byte_order_and_their_own_interfaces() -> None:
+    data = (
+        section(order=">")
+        + interface(option(9, b"\x09", order=">"), order=">")
+        + packet(FRAME, ticks=11, order=">")
+        + section()
+        + block(0x0BAD, b"custom, of a vendor")
+        + interface(option(9, b"\x03"))
+        + packet(FRAME, ticks=12)
+    )
+
+    assert times_of(data) == [11, 12_000_000]
+
+
+def test_each_interface_has_its_own_clock_and_link_type() -> None:
+    raw = FRAME[14:]
+    data = (
+        section()
+        + interface(option(2, b"eth0"), option(9, b"\x06"))
+        + interface(option(2, b"tun0"), option(9, b"\x00"), option(14, (100).to_bytes(8, "little")), link=101)
+        + packet(FRAME, ticks=5)
+        + packet(raw, ticks=5, number=1)
+    )
+    _, sink = read(data)
+
+    assert times_of(data) == [5_000, 105 * SECOND_NS]
+    assert sink.flows[0]["src"].to_pylist() == ["10.0.0.1"] * 2
+    assert [series.port for series, _, _ in sink.counters()] == ["eth0", "tun0"]
+
+
+def test_simple_packets_have_bytes_and_no_time() -> None:
+    data = section() + interface(snap=40) + simple_packet(FRAME[:40], wire=1514) + packet(FRAME, ticks=9)
+    coverage, sink = read(data)
+
+    assert coverage.totals == {"packets": 2, "wire_bytes": 1514 + len(FRAME), "untimed": 1}
+    assert coverage.t_first_ns == coverage.t_last_ns == 9_000
+    assert [item.what for item in coverage.skipped] == ["packets (1)"]
+    assert sink.flows[0]["bytes"].to_pylist() == [1514 + len(FRAME)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    ticks=st.integers(0, 2**64 - 1),
+    resolution=st.integers(0, 255),
+    offset_s=st.integers(-(2**63), 2**63 - 1) | st.integers(-(10**10), 10**10),
+)
+def test_ticks_become_the_nanoseconds_that_exact_arithmetic_gives(ticks: int, resolution: int, offset_s: int) -> None:
+    offset = option(14, offset_s.to_bytes(8, "little", signed=True))
+    data = section() + interface(option(9, bytes([resolution])), offset) + packet(FRAME, ticks=ticks)
+    coverage, _ = read(data)
+
+    unit = Fraction(1, 2 ** (resolution & 127)) if resolution & 128 else Fraction(1, 10**resolution)
+    since_ns = int(ticks * unit * SECOND_NS)
+    expected_ns = since_ns + offset_s * SECOND_NS
+    if since_ns >= 2**63 or not -(2**63) < offset_s * SECOND_NS < 2**63 or not -(2**63) < expected_ns < 2**63:
+        assert coverage.totals["untimed"] == 1
+    else:
+        assert coverage.t_first_ns == expected_ns
+
+
+# Damage: what was sound counts, and where it ends is said
+
+
+def test_cut_capture_counts_what_was_sound_and_says_where_it_ends() -> None:
+    whole = pcap([(1, 0, FRAME, 100), (2, 0, FRAME, 100)])
+    coverage, _ = read(whole[:-1])
+
+    assert coverage.n_rows == 1
+    assert f"byte {24 + 16 + len(FRAME)}: the file ends inside a packet" in coverage.problems[0]
+
+
+def test_impossible_length_stops_the_walk_at_its_byte() -> None:
+    data = pcap([(1, 0, FRAME, 100)]) + b"\xff" * 64
+    coverage, _ = read(data)
+
+    assert coverage.n_rows == 1
+    assert f"byte {len(data) - 64}" in coverage.problems[0]
+
+
+def test_more_captured_than_there_was_on_the_wire_counts_the_wire() -> None:
+    coverage, _ = read(pcap([(1, 0, FRAME, 10)]))
+
+    assert coverage.totals["wire_bytes"] == 10
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        block(6, b"\x00" * 12 + b"\xff" * 8),
+        block(6, b"\x00" * 4),
+        block(6, (99).to_bytes(4, "little") + bytes(28)),
+        block(1, b"")[:-4] + b"\x0d\x00\x00\x00",
+        block(1, b""),
+        (5).to_bytes(4, "little") + (7).to_bytes(4, "little") + bytes(8),
+        (5).to_bytes(4, "little") + (0xFFFF_FFFC).to_bytes(4, "little") + bytes(8),
+        section()[:8] + b"\x00" * 20,
+    ],
+    ids=["captured", "short", "stranger", "lengths-differ", "no-body", "odd-length", "long", "section"],
+)
+def test_damaged_block_stops_the_walk_at_its_byte(damage: bytes) -> None:
+    sound = section() + interface() + packet(FRAME, ticks=1)
+    coverage, _ = read(sound + damage + packet(FRAME, ticks=2))
+
+    assert coverage.n_rows == 1
+    assert f"byte {len(sound)}: " in coverage.problems[0]
+
+
+def test_what_is_no_capture_is_named() -> None:
+    with pytest.raises(BadInput, match="looks like PNG image"):
+        read(b"\x89PNG\r\n\x1a\n")
+    with pytest.raises(BadInput, match="ends after 10 bytes of 24"):
+        read(pcap([])[:10])
+
+
+MUTANTS = [
+    pcap([(i, i, FRAME, 1000 + i) for i in range(9)]),
+    section()
+    + interface(option(2, b"eth0"), option(9, b"\x8a"))
+    + packet(FRAME, ticks=5)
+    + simple_packet(FRAME)
+    + old_packet(FRAME, ticks=6)
+    + section(order=">")
+    + interface(order=">")
+    + packet(FRAME, ticks=9, order=">"),
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    whole=st.sampled_from(MUTANTS),
+    edits=st.lists(st.tuples(st.integers(0, 900), st.binary(max_size=6), st.integers(0, 6)), max_size=4),
+    piece_bytes=st.sampled_from([1, 37, 4096]),
+)
+def test_mutated_captures_never_crash_and_lose_no_byte_that_was_counted(
+    whole: bytes, edits: list[tuple[int, bytes, int]], piece_bytes: int
+) -> None:
+    data = bytearray(whole)
+    for at, new, n_old in edits:
+        data[at : at + n_old] = new
+    try:
+        coverage, sink = read(bytes(data), piece_bytes=piece_bytes)
+    except BadInput:
+        return
+    flows = sink.flows[0]
+    assert sum(flows["packets"].to_pylist()) == coverage.totals["packets"] == coverage.n_rows
+    assert sum(flows["bytes"].to_pylist()) == coverage.totals["wire_bytes"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    packets=st.lists(
+        st.tuples(st.integers(0, 20), st.integers(0, 999_999), st.binary(max_size=90), st.integers(0, 9000)),
+        max_size=60,
+    ),
+    piece_bytes=st.sampled_from([1, 64, 1 << 20]),
+)
+def test_bytes_in_samples_are_the_bytes_on_the_wire(
+    packets: list[tuple[int, int, bytes, int]], piece_bytes: int
+) -> None:
+    coverage, sink = read(pcap(packets), piece_bytes=piece_bytes)
+
+    counted = sum(int(value.sum()) for _, _, value in sink.counters())
+    assert counted == coverage.totals["wire_bytes"] == sum(wire for _, _, _, wire in packets)
+    for _, t_ns, _ in sink.counters():
+        assert np.all(np.diff(t_ns) > 0)
