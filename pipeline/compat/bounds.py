@@ -37,9 +37,11 @@ MAX_LP_STATES: Final = 4096
 
 
 def lower_bound(demands: Sequence[Demand], *, excess: Excess) -> float:
-    """Return the largest of the bounds on the mean excess of some demands, in bit/s."""
+    """Return the largest of the bounds on the mean excess of some demands, in bit/s; of two, the optimum itself."""
     if len(demands) == 1:
         return excess_of(demands[0], excess=excess)
+    if len(demands) == 2:
+        return shift_curve(demands[0], demands[1], excess=excess).minimum_bps
     levels = [levels_of(demand) for demand in demands]
     return max(
         jensen_bound(levels, excess=excess),

@@ -154,7 +154,8 @@ def superpose(demands: Sequence[Demand], *, shifts_ns: Sequence[int], length_ns:
     if not demands:
         return Demand(period_ns=length_ns, edges_ns=np.zeros(1, dtype=np.int64), rate_bps=np.zeros(1))
     edges = [d.edges_within(length_ns, shift_ns=s) for d, s in zip(demands, shifts_ns, strict=True)]
-    edges_ns = np.unique(np.concatenate([np.zeros(1, dtype=np.int64), *edges]))
+    edges_ns = np.sort(np.concatenate([np.zeros(1, dtype=np.int64), *edges]))
+    edges_ns = edges_ns[np.diff(edges_ns, prepend=-1) > 0]
     rate_bps = np.zeros(edges_ns.size)
     for demand, shift_ns in zip(demands, shifts_ns, strict=True):
         rate_bps += demand.at(edges_ns - shift_ns)

@@ -68,5 +68,5 @@ def find(members: Members, *, capacity_bps: float, horizon_s: float | None, rng:
         random_bps=independent_excess(demands, excess=excess),
         now_bps=now_bps,
         robust_bps=robust_bps,
-        cassini=cassini_score(demands, excess=excess),
+        cassini=cassini_score(best.demands, excess=excess),
     )

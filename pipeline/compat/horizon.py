@@ -160,8 +160,6 @@ def _by_chance(best: BestShifts, *, excess: Excess, horizon_s: float) -> BestShi
         excess_bps=excess_bps,
         bound_bps=excess_bps,
         horizon_s=horizon_s,
-        hold_s=0.0,
-        classes=tuple((i,) for i in range(len(best.demands))),
         timeline=None,
         method="independent phases",
     )

@@ -133,9 +133,9 @@ def _why_unheld(evidence: Evidence) -> str:
     """Return why a mere shift does not do."""
     if not evidence.shares_beat:
         return "the periods have no beat in common, so no shift lasts"
-    if evidence.gain < MIN_GAIN:
+    if math.isinf(evidence.hold_s):
         return "no shift beats chance"
-    return f"a shift alone is lost within {format_duration(evidence.hold_s)}"
+    return f"a shift alone may be lost within {format_duration(float(f'{evidence.hold_s:.1g}'))}"
 
 
 def _too_much(members: Members, *, capacity_bps: float) -> str:
