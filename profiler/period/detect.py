@@ -55,6 +55,8 @@ CONSTANT_SPREAD: Final = 0.15
 GLANCE_BINS: Final = 100
 CLEAR_LEVELS: Final = 4.0
 """Up must be this many times Down for bursts to be counted at all."""
+MOSTLY_UP_FRAC: Final = 0.7
+"""Traffic that is there most of the time has its bursts within, if any, at a finer scale than a glance shows."""
 Z_SCALE: Final = 8.0
 
 
@@ -170,12 +172,12 @@ def _not_periodic(series: RateSeries, prepared: Prepared, *, best: Evidence | No
 
 
 def _count_bursts(rate_bps: NDArray[np.float64]) -> int | None:
-    """Return how many bursts a series holds at a glance (on a hundred bins), or None if it has no two clear levels."""
+    """Return how many bursts a series holds at a glance (on a hundred bins), or None if it has none that stand clear."""
     n_pooled = max(1, rate_bps.size // GLANCE_BINS)
     n_bins = rate_bps.size // n_pooled
     glance_bps = rate_bps[: n_bins * n_pooled].reshape(n_bins, n_pooled).mean(axis=1)
     up = glance_bps > threshold(glance_bps)
-    if up.all() or not up.any() or glance_bps[up].mean() < CLEAR_LEVELS * glance_bps[~up].mean():
+    if not 0 < up.mean() < MOSTLY_UP_FRAC or glance_bps[up].mean() < CLEAR_LEVELS * glance_bps[~up].mean():
         return None
     return len(runs(up))
 
