@@ -8,7 +8,7 @@ from profiler.importers.coverage import Coverage, Skipped
 from profiler.importers.importer import Importer, Options
 from profiler.importers.ingest import ingest
 from profiler.importers.inputs import total_bytes
-from profiler.importers.mapping import read_mapping
+from profiler.importers.mapping_file import read_mapping
 from profiler.importers.memory import read_counters
 from profiler.importers.registry import IMPORTERS, importer_of
 from profiler.importers.report import IngestReport, InputReport

@@ -18,11 +18,13 @@ from profiler.importers.faults import Faults
 from profiler.importers.feed import Feed
 from profiler.importers.importer import Importer, Options
 from profiler.importers.mapping import Mapping, plain_mapping
-from profiler.importers.tables import Block, Table, open_table, split_header
+from profiler.importers.tables import open_table
+from profiler.importers.text_table import split_header
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from profiler.importers.blocks import Block, Table
     from profiler.importers.inputs import Input
     from profiler.importers.sink import Sink
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from profiler.importers.blocks import Block
     from profiler.importers.cells import Cells
-    from profiler.importers.tables import Block
 
 __all__ = ["Faults"]
 

@@ -67,7 +67,7 @@ def ingest(
     reports: list[InputReport] = []
     for path in paths:
         found = list(_ingest_path(path, target, options=told, format=format, advance=advance))
-        if found and all(report.status == "skipped" for report in found):
+        if all(report.status == "skipped" for report in found):
             message = f"{path}: nothing in it that an importer reads; name a file, or give --mapping"
             found.append(InputReport(source=str(path), status="failed", message=message))
         reports += found

@@ -68,24 +68,26 @@ class Input:
 def inputs_of(path: str | Path, *, advance: Callable[[int], object] = int) -> Iterator[Input]:
     """Yield what a path stands for: itself, the files of a folder, the members of an archive, or standard input.
 
-    Standard input and members of archives are copied to temporary files, which live until the next step.
+    Standard input, pipes and members of archives are copied to temporary files, which live until the next step.
 
     Raises
     ------
     BadInput
         If there is no such file, or an archive is damaged (after its sound members).
     """
-    if str(path) == STDIN:
-        with _spooled(sys.stdin.buffer) as spool:
-            yield Input(name=STDIN, path=spool, advance=advance)
-        return
     root = Path(path)
-    if not root.exists():
-        raise BadInput(f"{path}: no such file or folder; check the path")
-    if root.is_dir():
+    if str(path) == STDIN:
+        yield from _inputs_of_stream(sys.stdin.buffer, name=STDIN, advance=advance)
+    elif root.is_fifo():
+        with root.open("rb") as stream:
+            yield from _inputs_of_stream(stream, name=str(path), advance=advance)
+    elif root.is_dir():
         yield from _inputs_of_folder(root, advance=advance)
+    elif root.is_file():
+        yield from _inputs_of_file(root, name=str(path), advance=advance, asked=True)
     else:
-        yield from _inputs_of_file(root, advance=advance, asked=True)
+        what = "neither a file nor a folder" if root.exists() else "no such file or folder"
+        raise BadInput(f"{path}: {what}; check the path")
 
 
 def total_bytes(paths: Iterable[str | Path]) -> int | None:
@@ -107,16 +109,19 @@ def _inputs_of_folder(root: Path, *, advance: Callable[[int], object]) -> Iterat
             if not entry.is_symlink():
                 yield from _inputs_of_folder(entry, advance=advance)
         elif entry.is_file():
-            yield from _inputs_of_file(entry, advance=advance, asked=False)
+            yield from _inputs_of_file(entry, name=str(entry), advance=advance, asked=False)
 
 
-def _inputs_of_file(path: Path, *, advance: Callable[[int], object], asked: bool) -> Iterator[Input]:
-    if not path.is_file():
-        raise BadInput(f"{path}: not a regular file; give a file, a folder, or - for standard input")
+def _inputs_of_stream(stream: IO[bytes], *, name: str, advance: Callable[[int], object]) -> Iterator[Input]:
+    with _spooled(stream) as spool:
+        yield from _inputs_of_file(spool, name=name, advance=advance, asked=True)
+
+
+def _inputs_of_file(path: Path, *, name: str, advance: Callable[[int], object], asked: bool) -> Iterator[Input]:
     if _is_archive(path):
-        yield from _members(path, advance=advance)
+        yield from _members(path, name=name, advance=advance)
     else:
-        yield Input(name=str(path), path=path, asked=asked, advance=advance)
+        yield Input(name=name, path=path, asked=asked, advance=advance)
 
 
 def _is_archive(path: Path) -> bool:
@@ -126,7 +131,7 @@ def _is_archive(path: Path) -> bool:
         return False
 
 
-def _members(path: Path, *, advance: Callable[[int], object]) -> Iterator[Input]:
+def _members(path: Path, *, name: str, advance: Callable[[int], object]) -> Iterator[Input]:
     stream = io.BufferedReader(_PieceReader(inflated(path, advance=advance)), _COPY_BYTES)
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
@@ -136,9 +141,9 @@ def _members(path: Path, *, advance: Callable[[int], object]) -> Iterator[Input]
                 content = archive.extractfile(member)
                 if content is not None:
                     with _spooled(content) as spool:
-                        yield Input(name=f"{path}!{member.name}", path=spool, asked=False)
+                        yield Input(name=f"{name}!{member.name}", path=spool, asked=False)
     except tarfile.TarError as error:
-        raise BadInput(f"{path}: tar archive damaged ({error}); members before were read; fetch it again") from error
+        raise BadInput(f"{name}: tar archive damaged ({error}); members before were read; fetch it again") from error
 
 
 @contextmanager

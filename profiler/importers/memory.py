@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from profiler.errors import BadInput
 from profiler.importers.importer import Options
 from profiler.importers.inputs import inputs_of
-from profiler.importers.mapping import read_mapping
+from profiler.importers.mapping_file import read_mapping
 from profiler.importers.registry import importer_of
 from profiler.importers.sink import Counters, MemorySink
 

@@ -14,10 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiler.errors import BadInput
+from profiler.importers import read_counters
 from profiler.importers.captures.reader import CaptureReader
 from profiler.importers.inputs import Input
 from profiler.importers.sink import MemorySink
-from tests.data import shared
+from profiler.phases import profile
+from profiler.rates import rate_series
+from tests.data import SAMPLE_DATA, shared, truth_of
 from tests.profiler.frames import (
     block,
     ethernet,
@@ -331,3 +334,23 @@ def test_bytes_in_samples_are_the_bytes_on_the_wire(
     assert counted == coverage.totals["wire_bytes"] == sum(wire for _, _, _, wire in packets)
     for _, t_ns, _ in sink.counters():
         assert np.all(np.diff(t_ns) > 0)
+
+
+# The main job
+
+
+def test_capture_of_two_jobs_gives_the_beat_of_each() -> None:
+    path = SAMPLE_DATA / "trunk.pcap.gz"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    truth = truth_of(SAMPLE_DATA / "trunk.truth.json")
+    counters, problems = read_counters(path)
+
+    assert problems == []
+    periods_s = {
+        series.host: profile(rate_series(series, t_ns=t_ns, value=value)).period_s for series, t_ns, value in counters
+    }
+    for job, hosts in (("A", ("10.77.0.1", "10.77.0.2")), ("B", ("10.77.1.1", "10.77.1.2"))):
+        iterations_s = np.diff(truth[job][:, 0]) / SECOND_NS
+        for host in hosts:
+            assert periods_s[host] == pytest.approx(np.median(iterations_s), rel=0.03)

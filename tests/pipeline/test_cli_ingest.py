@@ -1,0 +1,156 @@
+"""``offbeat ingest``: exit codes, what goes to which stream, and figures that scripts can read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipeline.cli.ingest_table import readable_row
+from pipeline.cli.main import main
+from profiler.importers import Coverage, InputReport
+from profiler.store import Lake
+from tests.data import ROOT
+from tests.profiler.frames import ethernet, ipv4, pcap, ports
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TABLE = "t_ns,eth0.rx_bytes,note\n1000000000,1,x\n3000000000,3,y\n"
+FRAME = ethernet(ipv4(ports(1000, 2000), ("10.0.0.1", "10.0.0.2"), proto=6), 0x0800)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "t.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def test_table_of_what_was_read_is_on_stdout(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ingest", str(table), "--lake", str(tmp_path / "lake")]) == 0
+    streams = capsys.readouterr()
+
+    assert "read" in streams.out
+    assert "columns note: not counters of the mapping" in streams.out
+    assert streams.err == ""
+
+
+def test_json_tells_rows_samples_range_and_what_was_left_out(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ingest", str(table), "--lake", str(tmp_path / "lake"), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+
+    assert (document["kind"], document["version"]) == ("ingest", 1)
+    (found,) = document["inputs"]
+    assert found == {
+        "source": str(table),
+        "format": "delimited",
+        "status": "read",
+        "n_rows": 2,
+        "n_samples": 2,
+        "t_first_ns": 10**9,
+        "t_last_ns": 3 * 10**9,
+        "late": 0,
+        "message": "",
+        "skipped": [{"what": "columns note", "why": "not counters of the mapping"}],
+    }
+
+
+def test_csv_has_one_row_an_input(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["ingest", str(table), "--lake", str(tmp_path / "lake"), "--csv"]
+    assert [main(arguments), main(arguments)] == [0, 0]
+    first, second = (list(csv.DictReader(io.StringIO(text))) for text in _halves(capsys.readouterr().out))
+
+    assert [row["status"] for row in (*first, *second)] == ["read", "already there"]
+
+
+def _halves(text: str) -> tuple[str, str]:
+    head = text.splitlines()[0]
+    _, first, second = text.split(head)
+    return head + first, head + second
+
+
+def test_failed_or_partial_file_ends_with_1_and_its_reason_on_stderr(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(pcap([(1, 0, FRAME, 60), (2, 0, FRAME, 60)])[:-1])
+    page = tmp_path / "page.csv"
+    page.write_text("<!doctype html>")
+
+    assert main(["ingest", str(cut), str(page), str(table), "--lake", str(tmp_path / "lake"), "--json"]) == 1
+    streams = capsys.readouterr()
+
+    assert [found["status"] for found in json.loads(streams.out)["inputs"]] == ["partial", "failed", "read"]
+    assert "cut.pcap: byte" in streams.err
+    assert "page.csv: looks like HTML page" in streams.err
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--bin", "1"],
+        ["--bin", "5s"],
+        ["--by", "port"],
+        ["--input-format", "pcap"],
+        ["--mapping", "no-such"],
+        ["--nope"],
+    ],
+)
+def test_wrong_usage_ends_with_2_and_makes_no_recording(
+    wrong: list[str], table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ingest", str(table), "--lake", str(tmp_path / "lake"), *wrong]) == 2
+    streams = capsys.readouterr()
+
+    assert streams.out == ""
+    assert streams.err
+    if (tmp_path / "lake").exists():
+        assert Lake.open(tmp_path / "lake").read("recordings").num_rows == 0
+
+
+def test_folder_that_is_no_lake_ends_with_1(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ingest", str(table), "--lake", str(tmp_path)]) == 1
+    assert "not a lake, and not empty" in capsys.readouterr().err
+
+
+def test_options_reach_the_importers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.pcap").write_bytes(pcap([(1, 0, FRAME, 60)]))
+    (tmp_path / "words.toml").write_text(
+        '[time]\ncolumn = "t"\nunit = "s"\n[[counter]]\ncolumn = "{device}"\ndirection = "in"\nunit = "words4"\n'
+    )
+    (tmp_path / "w.csv").write_text("t,mlx5_0\n1,100\n")
+    lake = tmp_path / "lake"
+    capture = [str(tmp_path / "c.pcap"), "--host", "leaf-1", "--by", "flow", "--bin", "10ms"]
+    words = [str(tmp_path / "w.csv"), "--mapping", str(tmp_path / "words.toml"), "--input-format", "delimited"]
+
+    assert [main(["ingest", "--lake", str(lake), *arguments]) for arguments in (capture, words)] == [0, 0]
+    capsys.readouterr()
+
+    series = {row["layer"]: row for row in Lake.open(lake).read("series").to_pylist()}
+    assert (series["capture"]["port"], series["capture"]["device"]) == ("leaf-1", "10.0.0.2 tcp 1000>2000")
+    assert Lake.open(lake).counter(series["capture"]["series_id"]).t_ns.tolist() == [10**9, 10**9 + 10**7]
+    assert Lake.open(lake).counter(series["netdev"]["series_id"]).value.tolist() == [400]
+
+
+def test_capture_can_be_piped_in(tmp_path: Path) -> None:
+    code = "import sys; from pipeline.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "ingest", "-", "--lake", str(tmp_path / "lake"), "--json"]
+    done = subprocess.run(command, input=pcap([(1, 0, FRAME, 60)]), capture_output=True, check=True, cwd=ROOT)
+
+    assert json.loads(done.stdout)["inputs"][0]["packets"] == 1
+
+
+def test_row_for_people_says_when_and_for_how_long() -> None:
+    coverage = Coverage(n_rows=5, n_samples=9, t_first_ns=0, t_last_ns=90 * 10**9)
+    row = readable_row(InputReport(source="x", status="read", format="capture", coverage=coverage))
+
+    assert (row["from (UTC)"], row["for"], row["left out"]) == ("1970-01-01 00:00:00", "90 s", "-")
+    assert readable_row(InputReport(source="x", status="failed"))["from (UTC)"] == "-"
