@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from profiler.errors import BadInput
@@ -210,6 +210,10 @@ def test_simple_packets_have_bytes_and_no_time() -> None:
 
 
 @settings(max_examples=150, deadline=None)
+@example(ticks=10**18, resolution=28, offset_s=0)
+@example(ticks=2**64 - 1, resolution=28, offset_s=0)
+@example(ticks=2**64 - 1, resolution=29, offset_s=0)
+@example(ticks=2**64 - 1, resolution=0x80 | 64, offset_s=0)
 @given(
     ticks=st.integers(0, 2**64 - 1),
     resolution=st.integers(0, 255),

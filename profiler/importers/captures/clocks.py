@@ -26,8 +26,8 @@ DIVIDE: Final = 1
 BINARY: Final = 2
 """A second is 2 to the power of ``unit`` ticks."""
 
-_FINEST: Final = 10**18
-"""Ticks in a nanosecond, at most: 64 bits of such fine ticks span 19 ns, and of finer ones less."""
+_FINEST_POWER: Final = 28
+"""Ticks of 10 ** -29 s and finer do not come to one nanosecond in 64 bits."""
 
 _LARGEST: Final = (1 << 63) - 1
 
@@ -44,7 +44,9 @@ def clock_of(resolution: int) -> tuple[int, int]:
         return BINARY, resolution & 0x7F
     if resolution <= 9:
         return MULTIPLY, 10 ** (9 - resolution)
-    return DIVIDE, min(10 ** (resolution - 9), _FINEST)
+    if resolution <= _FINEST_POWER:
+        return DIVIDE, 10 ** (resolution - 9)
+    return BINARY, 0x7F
 
 
 @njit(cache=True, nogil=True)
