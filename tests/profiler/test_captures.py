@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 import subprocess
@@ -278,6 +279,26 @@ def test_damaged_block_stops_the_walk_at_its_byte(damage: bytes) -> None:
 
     assert coverage.n_rows == 1
     assert f"byte {len(sound)}: " in coverage.problems[0]
+
+
+@pytest.mark.parametrize(("kept_frac", "n_least"), [(0.5, 100), (0.9, 1000)])
+def test_cut_compression_keeps_the_sound_packets(tmp_path: Path, kept_frac: float, n_least: int) -> None:
+    packed = gzip.compress(pcap([(i, i * i % 999_983, FRAME, 100) for i in range(2000)]))
+    coverage = _read_cut(tmp_path / "c.pcap.gz", packed[: int(kept_frac * len(packed))])
+
+    assert n_least <= coverage.n_rows < 2000
+    assert "gzip data end early" in coverage.problems[0]
+
+
+def test_cut_compression_without_one_packet_is_named_as_the_cause(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="gzip data end early, after 15 bytes"):
+        _read_cut(tmp_path / "c.pcap.gz", gzip.compress(pcap([]))[:15])
+
+
+def _read_cut(path: Path, content: bytes) -> Coverage:
+    path.write_bytes(content)
+    pieces = Input(name=path.name, path=path).pieces()
+    return CaptureReader(path.name, MemorySink(), host=None, bin_ns=1_000_000, by="pair").read(pieces)
 
 
 def test_what_is_no_capture_is_named() -> None:

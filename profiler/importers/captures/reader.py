@@ -71,8 +71,8 @@ class CaptureReader:
             self._coverage.problems.append(
                 f"{self._name}: {error}; what stood before was read; capture or copy it again"
             )
-        if window.damage is not None:
-            self._coverage.problems.append(str(window.damage))
+        if window.damage is not None:  # the cause comes before what follows from it
+            self._coverage.problems.insert(0, str(window.damage))
         self._finish()
         return self._coverage
 
