@@ -10,66 +10,96 @@
 -- where congestion control throttles the jobs, they are few, and the time shared tells more.
 --
 -- Ports are read at different times: their bytes are spread evenly over each read's window into common bins
--- (t_ns is the end of one), a fiftieth of the link's shortest period wide. A job is Up in a bin above its
--- threshold of view job_timeline, and in pauses of at most three bins between such bins. Bins in which a
--- job was not observed, and windows longer than half a period, in which phases cannot be told, are left
--- out.
+-- (t_ns is the end of one) of 1, 2 or 5 times a power of ten, at most a fiftieth of the link's shortest
+-- period. A job is Up in a bin above its threshold of view job_timeline, and in pauses of at most three
+-- bins between such bins. Bins in which a job was not observed, and windows longer than half a period, in
+-- which phases cannot be told, are left out.
 with shared as (
     select
         link_id,
         direction,
         count(*) as n_jobs,
-        cast(round(min(period_s) * 1e9 / 50) as bigint) as bin_ns
+        min(period_s) * 1e9 / 50 as widest_ns
     from link_jobs
     group by link_id, direction
     having count(*) > 1 and count(period_s) = count(*)
 ),
 
-windows as (
+scales as (
     select
-        shared.link_id,
-        shared.direction,
-        shared.n_jobs,
-        shared.bin_ns,
+        *,
+        cast(pow(10, floor(log10(widest_ns))) as bigint) as scale_ns
+    from shared
+),
+
+crossings as (
+    select
+        scales.link_id,
+        scales.direction,
+        scales.n_jobs,
+        scales.scale_ns * case
+            when scales.widest_ns >= 5 * scales.scale_ns then 5
+            when scales.widest_ns >= 2 * scales.scale_ns then 2
+            else 1
+        end as bin_ns,
         link_jobs.capacity_bps,
         link_jobs.job_id,
-        job_timeline.t_ns - job_timeline.window_ns as start_ns,
-        job_timeline.t_ns as end_ns,
-        job_timeline.rate_bps * link_jobs.load_frac as demand_bps,
-        job_timeline.up_bps * link_jobs.load_frac as up_bps
-    from shared
-    inner join link_jobs on shared.link_id = link_jobs.link_id and shared.direction = link_jobs.direction
-    inner join job_timeline on link_jobs.job_id = job_timeline.job_id
-    where job_timeline.rate_bps is not null and job_timeline.window_ns < link_jobs.period_s * 5e8
+        link_jobs.period_s,
+        link_jobs.load_frac
+    from scales
+    inner join link_jobs on scales.link_id = link_jobs.link_id and scales.direction = link_jobs.direction
+),
+
+wanted as (
+    select distinct
+        job_id,
+        period_s,
+        bin_ns
+    from crossings
 ),
 
 cut as (
     select
-        *,
-        unnest(range(start_ns // bin_ns, (end_ns - 1) // bin_ns + 1)) as i_bin
-    from windows
+        wanted.job_id,
+        wanted.bin_ns,
+        job_timeline.t_ns - job_timeline.window_ns as start_ns,
+        job_timeline.t_ns as end_ns,
+        job_timeline.rate_bps,
+        job_timeline.up_bps,
+        unnest(
+            range(
+                (job_timeline.t_ns - job_timeline.window_ns) // wanted.bin_ns,
+                (job_timeline.t_ns - 1) // wanted.bin_ns + 1
+            )
+        ) as i_bin
+    from wanted
+    inner join job_timeline on wanted.job_id = job_timeline.job_id
+    where job_timeline.rate_bps is not null and job_timeline.window_ns < wanted.period_s * 5e8
 ),
 
-pieces as (
+covered as (
     select
         *,
         least(end_ns, (i_bin + 1) * bin_ns) - greatest(start_ns, i_bin * bin_ns) as overlap_ns
     from cut
 ),
 
+pieces as (
+    select
+        *,
+        cast(round(rate_bps * overlap_ns / 1e9) as bigint) as bits
+    from covered
+),
+
 job_bins as (
     select
-        link_id,
-        direction,
-        n_jobs,
-        bin_ns,
-        capacity_bps,
         job_id,
+        bin_ns,
         i_bin,
-        sum(demand_bps * overlap_ns) / bin_ns as demand_bps,
-        case when sum(demand_bps * overlap_ns) / bin_ns > any_value(up_bps) then i_bin end as i_busy
+        sum(bits) * 1e9 / bin_ns as rate_bps,
+        case when sum(bits) * 1e9 / bin_ns > any_value(up_bps) then i_bin end as i_busy
     from pieces
-    group by link_id, direction, n_jobs, bin_ns, capacity_bps, job_id, i_bin
+    group by job_id, bin_ns, i_bin
     having sum(overlap_ns) = bin_ns
 ),
 
@@ -80,13 +110,28 @@ bursts as (
     from job_bins
     window
         so_far as (
-            partition by link_id, direction, job_id order by i_bin
+            partition by job_id, bin_ns order by i_bin
             rows between unbounded preceding and current row
         ),
         onward as (
-            partition by link_id, direction, job_id order by i_bin
+            partition by job_id, bin_ns order by i_bin
             rows between current row and unbounded following
         )
+),
+
+demands as (
+    select
+        crossings.link_id,
+        crossings.direction,
+        crossings.n_jobs,
+        crossings.bin_ns,
+        crossings.capacity_bps,
+        crossings.job_id,
+        bursts.i_bin,
+        bursts.is_up,
+        cast(round(bursts.rate_bps * crossings.load_frac) as bigint) as demand_bps
+    from crossings
+    inner join bursts on crossings.job_id = bursts.job_id and crossings.bin_ns = bursts.bin_ns
 )
 
 select
@@ -97,11 +142,12 @@ select
     capacity_bps,
     n_jobs,
     count(*) filter (where is_up) as n_jobs_up,
-    coalesce(string_agg(job_id, ', ' order by job_id) filter (where is_up), '') as jobs_up,
-    sum(demand_bps) as demand_bps,
+    coalesce(array_to_string(list_sort(list(job_id) filter (where is_up)), ', '), '') as jobs_up,
+    cast(sum(demand_bps) as double) as demand_bps,
     cast(
-        round(greatest(sum(least(demand_bps, capacity_bps)) - capacity_bps, 0) * bin_ns / 8e9) as bigint
+        round(greatest(sum(least(demand_bps, cast(capacity_bps as bigint))) - capacity_bps, 0) * bin_ns / 8e9)
+        as bigint
     ) as over_bytes
-from bursts
+from demands
 group by link_id, direction, n_jobs, bin_ns, capacity_bps, i_bin
 having count(*) = n_jobs

@@ -8,38 +8,61 @@
 -- if the counter is narrower than 64 bits and so moved less than half its range, else a reset, after which
 -- the bytes since are known but their rate is not: rate_bps is null. A delta's bytes came in its own
 -- window, or since the read before where that is not known. t_ns is the end of the window.
-with reads as (
+with byte_series as (
+    select
+        series_id,
+        host,
+        device,
+        port,
+        direction,
+        layer,
+        kind = 'delta' as is_delta,
+        raw_scale * case when width_bits < 64 then pow(2, width_bits) end as wrap_bytes
+    from series
+    where unit = 'bytes' and metric = 'bytes' and kind in ('counter', 'delta')
+),
+
+reads as (
     select
         samples.series_id,
         samples.t_ns,
         samples.window_ns,
         samples.value,
         samples.flags,
-        samples.epoch,
-        series.kind,
-        series.host,
-        series.device,
-        series.port,
-        series.direction,
-        series.layer,
-        series.raw_scale * case when series.width_bits < 64 then pow(2, series.width_bits) end as wrap_bytes
+        samples.epoch
     from samples
-    inner join series on samples.series_id = series.series_id
-    where series.unit = 'bytes' and series.metric = 'bytes' and series.kind in ('counter', 'delta')
+    semi join byte_series on samples.series_id = byte_series.series_id
     window same_time as (partition by samples.series_id order by samples.t_ns, samples.epoch, samples.value)
     qualify lead(samples.t_ns) over same_time is distinct from samples.t_ns
 ),
 
 steps as (
     select
-        *,
-        case
-            when kind = 'delta' and window_ns > 0 then window_ns else t_ns - lag(t_ns) over in_time
-        end as step_ns,
-        case when kind = 'delta' then value else value - lag(value) over in_time end as step_bytes,
+        series_id,
+        t_ns,
+        window_ns,
+        value,
+        flags,
+        t_ns - lag(t_ns) over in_time as since_ns,
+        value - lag(value) over in_time as since_bytes,
         coalesce(epoch > lag(epoch) over in_time, false) as is_new_epoch
     from reads
     window in_time as (partition by series_id order by t_ns)
+),
+
+counted as (
+    select
+        byte_series.*,
+        steps.t_ns,
+        steps.value,
+        steps.flags,
+        not byte_series.is_delta and steps.is_new_epoch as is_new_epoch,
+        case
+            when byte_series.is_delta and steps.window_ns > 0 then steps.window_ns else steps.since_ns
+        end as step_ns,
+        case when byte_series.is_delta then steps.value else steps.since_bytes end as step_bytes
+    from steps
+    inner join byte_series on steps.series_id = byte_series.series_id
 ),
 
 judged as (
@@ -48,7 +71,7 @@ judged as (
         step_bytes < 0
         and not is_new_epoch
         and coalesce(step_bytes + wrap_bytes < wrap_bytes / 2, false) as is_wrap
-    from steps
+    from counted
     where step_ns > 0
 ),
 
