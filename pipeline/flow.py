@@ -5,12 +5,12 @@ counters -> a profile a port -> jobs that meet on links -> what each would do al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pipeline.analysis import Analysis, LinkAnalysis, Skipped
-from pipeline.compat import solve
-from pipeline.meetings import Meeting, demand_on, find_meetings, job_profiles, own_profiles
+from pipeline.links import solve_links
+from pipeline.meetings import find_meetings, job_profiles, own_profiles
 from pipeline.omissions import omissions
 from pipeline.profiles import profile_lake, profile_tables
 from pipeline.shifts import recommend
@@ -20,8 +20,6 @@ from profiler.store import Lake
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from profiler.phases import TrafficProfile
 
 __all__ = ["Analysis", "LinkAnalysis", "Skipped", "analyze"]
 
@@ -67,7 +65,7 @@ def analyze(
     own = own_profiles(
         job_profiles(jobs, profiles), meetings, bottlenecks_bps={job["job_id"]: job["bottleneck_bps"] for job in jobs}
     )
-    links = tuple(_solve(meeting, own) for meeting in meetings)
+    links = solve_links(meetings, own)
     analysis = Analysis(
         profiles={profile.label: profile for profile in profiles.values()},
         jobs={job: profile for job, profile in own.items() if profile.status == "periodic"},
@@ -77,14 +75,3 @@ def analyze(
     )
     store.replace_all(analysis.to_tables())
     return analysis
-
-
-def _solve(meeting: Meeting, own: Mapping[str, TrafficProfile]) -> LinkAnalysis:
-    demands = demand_on(meeting, own)
-    return LinkAnalysis(
-        link=meeting.link,
-        direction=meeting.direction,
-        capacity_bps=meeting.capacity_bps,
-        demands=demands,
-        compatibility=solve(demands, capacity_bps=meeting.capacity_bps, link=meeting.link, direction=meeting.direction),
-    )
