@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 from pipeline.compat.bounds import lower_bound
 from pipeline.compat.demand import superpose
 from pipeline.compat.levels import Levels, independent_levels, levels_of
-from pipeline.compat.solver import Placement, place_jobs
+from pipeline.compat.placement import Placement
+from pipeline.compat.solver import place_jobs
 from pipeline.compat.timeline import Circle
 
 if TYPE_CHECKING:
@@ -92,6 +93,9 @@ def place_classes(
 ) -> ClassedPlacement:
     """Return the best shifts for ever, class by class, with a bound for all classes together.
 
+    Where no more than one class has several jobs, the others have no shift that matters: if that class's placement is
+    proved, so is the whole but for the residual.
+
     Parameters
     ----------
     demands
@@ -105,29 +109,30 @@ def place_classes(
     """
     classes = tuple(members for pool in pools for members in commensurate_classes(demands, pool=pool))
     shifts = [0] * len(demands)
-    excess_bps = 0.0
-    best_bps = math.inf
+    proved = [False] * len(classes)
+    excess_bps, best_bps = 0.0, math.inf
     for _ in range(N_SWEEPS if len(classes) > 1 else 1):
         for i_class, members in enumerate(classes):
             seen = seen_by(i_class, classes, demands=demands, shifts=shifts, excess=excess)
             found = _place_class([demands[i] for i in members], excess=seen, rng=rng)
             for i_job, shift_ns in zip(members, found.shifts_ns, strict=True):
                 shifts[i_job] = shift_ns
-            excess_bps = found.excess_bps
+            excess_bps, proved[i_class] = found.excess_bps, found.is_proved
         if excess_bps >= best_bps:
             break
         best_bps = excess_bps
     placement = Placement(shifts_ns=tuple(shifts), excess_bps=excess_bps)
     residual_bps = sum(_residual(demands, [c for c in classes if c[0] in pool]) for pool in pools)
-    bound_bps = lower_bound(demands, excess=excess) if len(demands) > 1 else excess_bps
-    bound_bps = max(bound_bps, _class_bound(demands, classes, excess=excess, reached_bps=excess_bps) - residual_bps)
+    bound_bps = lower_bound(demands, excess=excess)
+    if sum(len(members) > 1 for members in classes) <= 1 and all(proved):
+        bound_bps = max(bound_bps, excess_bps - residual_bps)
     return ClassedPlacement(placement=placement, bound_bps=min(bound_bps, excess_bps), classes=classes)
 
 
 def _place_class(demands: Sequence[Demand], *, excess: Excess, rng: np.random.Generator) -> Placement:
     timeline = Circle(demands=demands, excess=excess)
     if len(demands) == 1:
-        return Placement(shifts_ns=(0,), excess_bps=timeline.alone(0))
+        return Placement(shifts_ns=(0,), excess_bps=timeline.alone(0), is_proved=True)
     return place_jobs(timeline, bound_bps=lower_bound(demands, excess=excess), rng=rng)
 
 
@@ -136,25 +141,6 @@ def _levels_at(demands: Sequence[Demand], *, shifts_ns: Sequence[int]) -> Levels
         return levels_of(demands[0])
     length_ns = math.lcm(*(demand.period_ns for demand in demands))
     return levels_of(superpose(demands, shifts_ns=shifts_ns, length_ns=length_ns))
-
-
-def _class_bound(
-    demands: Sequence[Demand],
-    classes: Sequence[tuple[int, ...]],
-    *,
-    excess: Excess,
-    reached_bps: float,
-) -> float:
-    """Return a lower bound for independent classes; 0 if several have shifts that matter to each other."""
-    several = [i for i, members in enumerate(classes) if len(members) > 1]
-    if not several:
-        return reached_bps
-    if len(several) > 1:
-        return 0.0
-    if len(classes[several[0]]) == 2:
-        return reached_bps
-    seen = seen_by(several[0], classes, demands=demands, shifts=[0] * len(demands), excess=excess)
-    return lower_bound([demands[i] for i in classes[several[0]]], excess=seen)
 
 
 def _residual(demands: Sequence[Demand], classes: Sequence[tuple[int, ...]]) -> float:

@@ -88,6 +88,11 @@ class ShiftCurve:
         rest = float(np.trapezoid(self.at(times_ns), times_ns))
         return (whole * self.period_ns * self.mean_bps + rest) / width_ns
 
+    def kinks_within(self, length_ns: int) -> NDArray[np.int64]:
+        """Return every kink in [0, length_ns), a multiple of the curve's period."""
+        starts_ns = np.arange(0, length_ns, self.period_ns, dtype=np.int64)
+        return (starts_ns[:, None] + self.kinks_ns[None, :]).ravel()
+
     def plateaus(self, *, within_bps: float = 0.0) -> list[Plateau]:
         """Return every stretch of shifts whose excess is at most ``within_bps`` above the minimum, widest first.
 
@@ -107,6 +112,10 @@ class ShiftCurve:
         if plateau.width_ns == self.period_ns:
             return 0
         return (plateau.start_ns + plateau.width_ns // 2) % self.period_ns
+
+    def edge_shift_ns(self) -> int:
+        """Return the start of the widest plateau of minima, where edges meet; 0 if all shifts are alike."""
+        return self.plateaus()[0].start_ns
 
     def slack_ns(self, shift_ns: int, *, within_bps: float) -> int:
         """Return how far the shift may move either way with an excess of at most ``within_bps`` above the minimum."""
@@ -223,14 +232,9 @@ def _curve(
 
 def add_curves(curves: Sequence[ShiftCurve], *, weights: Sequence[float], period_ns: int) -> ShiftCurve:
     """Return the weighted sum of curves over the shift of one job, whose period is a multiple of each curve's."""
-    kinks_ns = np.unique(np.concatenate([_repeated_kinks(curve, period_ns=period_ns) for curve in curves]))
+    kinks_ns = np.unique(np.concatenate([curve.kinks_within(period_ns) for curve in curves]))
     total = np.zeros(kinks_ns.size)
     for curve, weight in zip(curves, weights, strict=True):
         total += weight * curve.at(kinks_ns)
     scale_bps = sum(weight * curve.scale_bps for curve, weight in zip(curves, weights, strict=True))
     return ShiftCurve(period_ns=period_ns, kinks_ns=kinks_ns, excess_bps=total, scale_bps=scale_bps)
-
-
-def _repeated_kinks(curve: ShiftCurve, *, period_ns: int) -> NDArray[np.int64]:
-    starts_ns = np.arange(0, period_ns, curve.period_ns, dtype=np.int64)
-    return (starts_ns[:, None] + curve.kinks_ns[None, :]).ravel()

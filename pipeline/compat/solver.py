@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from pipeline.compat.kernel import FLAT_FRAC
-from pipeline.compat.timeline import excess_at
+from pipeline.compat.coincidences import MAX_COINCIDENCES, best_of_three, n_coincidences
+from pipeline.compat.kernel import ShiftCurve
+from pipeline.compat.placement import Placement, tolerance_bps
+from pipeline.compat.timeline import Circle, excess_at
 
 if TYPE_CHECKING:
     import numpy as np
 
     from pipeline.compat.timeline import Timeline
 
-__all__ = ["Placement", "descend", "place_jobs"]
+__all__ = ["descend", "place_jobs"]
 
 N_STARTS: Final = 16
 MAX_ROUNDS: Final = 64
 N_CENTRING_ROUNDS: Final = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placement:
-    """Shifts of some jobs, in the order of their demands, and the mean excess at them."""
-
-    shifts_ns: tuple[int, ...]
-    excess_bps: float
 
 
 def place_jobs(timeline: Timeline, *, bound_bps: float, rng: np.random.Generator) -> Placement:
@@ -43,32 +37,51 @@ def place_jobs(timeline: Timeline, *, bound_bps: float, rng: np.random.Generator
 
     Notes
     -----
-    The first start places the largest job first and each next one where it does least harm; the others are uniform.
-    With two jobs the first step is already the optimum.
+    The first start places the largest job first and each next one where it does least harm; the others are uniform. Of
+    two jobs the first step is already the optimum; of three the optimum is proved, unless they have very many edges.
     """
-    best = descend(timeline, _greedy_shifts(timeline))
-    tolerance_bps = FLAT_FRAC * sum(demand.peak_bps for demand in timeline.demands)
+    n_jobs = len(timeline.demands)
+    best = descend(timeline, _greedy_shifts(timeline), choose=ShiftCurve.best_shift_ns)
+    is_proved = n_jobs <= 2 or best.excess_bps <= bound_bps + tolerance_bps(timeline)
+    if not is_proved and n_jobs == 3 and isinstance(timeline, Circle) and n_coincidences(timeline) <= MAX_COINCIDENCES:
+        best, is_proved = best_of_three(timeline, start=best), True
+    if not is_proved:
+        best = _search(timeline, best, bound_bps=bound_bps, rng=rng)
+    return replace(_centred(timeline, best), is_proved=is_proved)
+
+
+def _search(timeline: Timeline, best: Placement, *, bound_bps: float, rng: np.random.Generator) -> Placement:
+    """Return the best of a placement and of several descents from random shifts."""
+    tolerance = tolerance_bps(timeline)
     for _ in range(N_STARTS - 1):
-        if len(timeline.demands) <= 2 or best.excess_bps <= bound_bps + tolerance_bps:
-            break
         start = [0, *(int(rng.integers(demand.period_ns)) for demand in timeline.demands[1:])]
-        found = descend(timeline, start)
-        if found.excess_bps < best.excess_bps - tolerance_bps:
+        found = descend(timeline, start, choose=ShiftCurve.best_shift_ns)
+        if found.excess_bps < best.excess_bps - tolerance:
             best = found
-    return _centred(timeline, best)
+        if best.excess_bps <= bound_bps + tolerance:
+            return best
+    # Middles of plateaus are rounded to whole ns, and a job that has to fit next to one may miss by that.
+    return descend(timeline, best.shifts_ns, choose=ShiftCurve.edge_shift_ns)
 
 
-def descend(timeline: Timeline, shifts_ns: Sequence[int]) -> Placement:
-    """Move one job after the other to its best shift until no job can improve.
+def descend(timeline: Timeline, shifts_ns: Sequence[int], *, choose: Callable[[ShiftCurve], int]) -> Placement:
+    """Move one job after the other to a best shift until no job can improve.
 
     Each step is exact, so the excess never rises; the end is a point that no single job can leave for a better one.
+
+    Parameters
+    ----------
+    timeline, shifts_ns
+        The jobs, and where they begin.
+    choose
+        Which of a job's best shifts to take.
     """
     shifts = list(shifts_ns)
     excess_bps = excess_at(timeline, shifts)
-    tolerance_bps = FLAT_FRAC * sum(demand.peak_bps for demand in timeline.demands)
+    tolerance = tolerance_bps(timeline)
     for _ in range(MAX_ROUNDS):
-        reached_bps = _round(timeline, shifts)
-        if reached_bps >= excess_bps - tolerance_bps:
+        reached_bps = _round(timeline, shifts, choose=choose)
+        if reached_bps >= excess_bps - tolerance:
             break
         excess_bps = reached_bps
     return Placement(shifts_ns=tuple(shifts), excess_bps=min(excess_bps, reached_bps))
@@ -85,13 +98,13 @@ def _greedy_shifts(timeline: Timeline) -> list[int]:
     ]
 
 
-def _round(timeline: Timeline, shifts: list[int]) -> float:
-    """Move each job but the first to the middle of its best plateau, in place; return the excess reached."""
+def _round(timeline: Timeline, shifts: list[int], *, choose: Callable[[ShiftCurve], int]) -> float:
+    """Move each job but the first to a best shift, in place; return the excess reached."""
     excess_bps = timeline.alone(0)
     jobs = range(len(shifts))
     for i_job in jobs[1:]:
         curve = timeline.curve(i_job, shifts_ns=shifts, beside=[i for i in jobs if i != i_job])
-        shifts[i_job] = curve.best_shift_ns()
+        shifts[i_job] = choose(curve)
         excess_bps = curve.minimum_bps
     return excess_bps
 
@@ -102,7 +115,7 @@ def _centred(timeline: Timeline, placement: Placement) -> Placement:
     excess_bps = placement.excess_bps
     for _ in range(N_CENTRING_ROUNDS if len(shifts) > 2 else 1):
         before = list(shifts)
-        excess_bps = _round(timeline, shifts)
+        excess_bps = _round(timeline, shifts, choose=ShiftCurve.best_shift_ns)
         if shifts == before:
             break
     return Placement(shifts_ns=tuple(shifts), excess_bps=excess_bps)

@@ -20,7 +20,9 @@ from tests.pipeline.jobs import CAPACITY_BPS, demand_from, ticked_jobs, vgg
 from tests.reference import TickedJob, best_excess, mean_excess, on_off_optimum, window_excess
 
 EQUAL = st.shared(st.integers(2, 8), key="period")
-SAME_CLOCK = st.lists(ticked_jobs(periods=EQUAL, max_phases=2), min_size=2, max_size=4)
+ON_CLOCK = ticked_jobs(periods=EQUAL, max_phases=2)
+SAME_CLOCK = st.lists(ON_CLOCK, min_size=2, max_size=3)
+FOUR = st.lists(ON_CLOCK, min_size=4, max_size=4)
 HARMONIC = st.tuples(ticked_jobs(periods=st.just(4)), ticked_jobs(periods=st.just(8)), ticked_jobs(periods=st.just(12)))
 CAPACITIES = st.integers(1, 20)
 
@@ -48,6 +50,27 @@ def test_shifts_of_equal_periods_reach_the_optimum_and_the_bound_is_never_crosse
     assert reached == pytest.approx(optimum, abs=1e-11)
     assert bound <= optimum + 1e-11
     assert shifts[0] == 0
+
+
+@settings(max_examples=25, deadline=None)
+@given(FOUR, CAPACITIES)
+def test_three_jobs_of_any_clock_are_proved_optimal(jobs: list[TickedJob], capacity: int) -> None:
+    # A million ns a tick: middles and random starts fall between the ticks.
+    excess = Excess.over(capacity)
+    demands = [demand_from(job).scaled(job.period * 1_000_000) for job in jobs[:3]]
+    found = place_jobs(Circle(demands=demands, excess=excess), bound_bps=0.0, rng=rng())
+    assert found.is_proved
+    assert found.excess_bps == pytest.approx(float(best_excess(jobs[:3], capacity)), abs=1e-11)
+
+
+@settings(max_examples=25, deadline=None)
+@given(FOUR, CAPACITIES)
+def test_four_jobs_lie_between_the_bound_and_no_shift_at_all(jobs: list[TickedJob], capacity: int) -> None:
+    reached, shifts, bound = solved(jobs, capacity)
+    optimum = float(best_excess(jobs, capacity))
+    assert bound <= optimum + 1e-11
+    assert optimum - 1e-11 <= reached <= float(mean_excess(jobs, [0] * 4, capacity)) + 1e-11
+    assert reached == pytest.approx(float(mean_excess(jobs, shifts, capacity)), abs=1e-11)
 
 
 @settings(max_examples=25, deadline=None)
