@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pipeline.compat import Compatibility, solve
+    from pipeline.flow import Analysis, analyze
     from pipeline.simulate import simulate
     from pipeline.sql import open_lake
 
-__all__ = ["Compatibility", "open_lake", "simulate", "solve"]
+__all__ = ["Analysis", "Compatibility", "analyze", "open_lake", "simulate", "solve"]
 
 _HOMES = {
+    "Analysis": "pipeline.flow",
     "Compatibility": "pipeline.compat",
+    "analyze": "pipeline.flow",
     "open_lake": "pipeline.sql",
     "simulate": "pipeline.simulate",
     "solve": "pipeline.compat",

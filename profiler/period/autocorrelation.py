@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ __all__ = ["Autocorrelation", "autocorrelate", "noise_floor"]
 
 BINS_PER_OCTAVE: Final = 12
 FLOOR_OCTAVES: Final = 1.5
+LEVEL_FREQS: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,6 +29,11 @@ class Autocorrelation:
 
     r: NDArray[np.float64]
     sigma: float
+    cumulative: NDArray[np.float64] = field(init=False)
+    """Sums of r before each lag, shape (n_lags + 1,), so that the mean over any stretch of lags is cheap."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cumulative", np.concatenate(([0.0], np.cumsum(self.r))))
 
 
 def autocorrelate(prepared: Prepared) -> Autocorrelation:
@@ -78,9 +84,13 @@ def noise_floor(power: NDArray[np.float64]) -> NDArray[np.float64]:
     n_knots = max(2, int(np.log2(n_freqs) * BINS_PER_OCTAVE / 4))
     knots = np.unique(np.round(np.geomspace(1, n_freqs, n_knots)).astype(np.int64))
     reach = 2.0**FLOOR_OCTAVES
-    levels = np.array(
-        [np.median(power[max(0, int(k / reach) - 1) : max(int(k * reach), int(k / reach) + 5)]) for k in knots]
-    )
+    levels = np.array([_level(power, first=max(0, int(k / reach) - 1), end=int(k * reach)) for k in knots])
     tiny = np.finfo(np.float64).tiny
     floor: NDArray[np.float64] = np.exp(np.interp(np.log(index), np.log(knots), np.log(levels / np.log(2) + tiny)))
     return floor
+
+
+def _level(power: NDArray[np.float64], *, first: int, end: int) -> float:
+    """Return the median power of a stretch of at least 5 frequencies, of at most `LEVEL_FREQS` evenly picked ones."""
+    stretch = power[first : max(end, first + 6)]
+    return float(np.median(stretch[:: 1 + stretch.size // LEVEL_FREQS]))

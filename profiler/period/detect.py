@@ -172,7 +172,7 @@ def _not_periodic(series: RateSeries, prepared: Prepared, *, best: Evidence | No
 
 
 def _count_bursts(rate_bps: NDArray[np.float64]) -> int | None:
-    """Return how many bursts a series holds at a glance (on a hundred bins), or None if it has none that stand clear."""
+    """Return how many bursts a series shows at a glance (a hundred bins), or None if it has none that stand clear."""
     n_pooled = max(1, rate_bps.size // GLANCE_BINS)
     n_bins = rate_bps.size // n_pooled
     glance_bps = rate_bps[: n_bins * n_pooled].reshape(n_bins, n_pooled).mean(axis=1)

@@ -57,8 +57,11 @@ def propose(acf: Autocorrelation, *, bin_s: float) -> list[Evidence]:
 def weigh(acf: Autocorrelation, lag_bins: float, *, bin_s: float, most: int = MULTIPLES) -> Evidence:
     """Return the evidence for a period of ``lag_bins`` bins from its first multiples, at ``most`` so many."""
     n_multiples = max(1, min(most, int((_n_lags(acf) - 1) / lag_bins)))
-    highs = np.array([_highest(acf.r, k * lag_bins) for k in range(1, n_multiples + 1)])
-    lows = np.array([_lowest(acf.r, (k + 0.5) * lag_bins) for k in range(n_multiples + 1)])
+    multiples = np.arange(n_multiples + 1, dtype=np.float64)
+    first, end = _windows(multiples[1:] * lag_bins, n_lags=acf.r.size)
+    highs = np.maximum.reduceat(acf.r, np.stack([first, end], axis=1).ravel())[::2]
+    first, end = _windows((multiples + 0.5) * lag_bins, n_lags=acf.r.size)
+    lows = (acf.cumulative[end] - acf.cumulative[first]) / (end - first)
     rises = highs - 0.5 * (lows[:-1] + lows[1:])
     contrast = float(rises.mean())
     chance = acf.sigma * np.sqrt(1.5 / n_multiples)
@@ -77,20 +80,12 @@ def _n_lags(acf: Autocorrelation) -> int:
     return max(3, int(2 * (acf.r.size - 1) / MIN_CYCLES) + 1)
 
 
-def _window(r: NDArray[np.float64], lag: float) -> NDArray[np.float64]:
-    reach = max(1.0, SLACK_FRAC * lag)
-    first = max(0, int(np.ceil(lag - reach)))
-    return r[first : max(first + 1, int(lag + reach) + 1)]
-
-
-def _highest(r: NDArray[np.float64], lag: float) -> float:
-    window = _window(r, lag)
-    return float(window.max()) if window.size else 0.0
-
-
-def _lowest(r: NDArray[np.float64], lag: float) -> float:
-    window = _window(r, lag)
-    return float(window.mean()) if window.size else 0.0
+def _windows(lags: NDArray[np.float64], *, n_lags: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return [first, end) of the lags around each given one in which iterations that wander are looked for."""
+    reach = np.maximum(1.0, SLACK_FRAC * lags)
+    first = np.clip(np.ceil(lags - reach), 0, n_lags - 2).astype(np.int64)
+    end = np.clip(np.floor(lags + reach) + 1, first + 1, n_lags - 1).astype(np.int64)
+    return first, end
 
 
 def _vertex(r: NDArray[np.float64], lag: int) -> float:
