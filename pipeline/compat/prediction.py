@@ -23,6 +23,9 @@ N_RUNS: Final = 10
 N_ITERATIONS: Final = 150
 """Runs begin at random phases: without jitter a run keeps the phases it began with."""
 
+FULL_LENGTH_JOBS: Final = 8
+"""With more jobs than this runs are shorter in proportion: an event costs n already, and samples are more."""
+
 MAX_PERIOD_RATIO: Final = 32.0
 
 MAX_JITTER_FRAC: Final = 0.5
@@ -88,13 +91,14 @@ def predict(
     naturals_s = [job.natural_s for job in jobs]
     if max(naturals_s) > MAX_PERIOD_RATIO * min(naturals_s):
         return None
+    n_iterations = max(10, N_ITERATIONS * FULL_LENGTH_JOBS // max(FULL_LENGTH_JOBS, len(jobs)))
     runs: list[list[JobRun]] = []
     for _ in range(N_RUNS):
         starts = [replace(job, start_s=float(rng.uniform(0, job.natural_s))) for job in jobs]
-        runs.append(list(simulate(starts, capacity_bps=free_bps, n_iterations=N_ITERATIONS, rng=rng).runs))
+        runs.append(list(simulate(starts, capacity_bps=free_bps, n_iterations=n_iterations, rng=rng).runs))
     plan = {shift.job: shift for shift in shifts}
     held = [_following(job, plan[job.name]) for job in jobs]
-    planned = simulate(held, capacity_bps=free_bps, n_iterations=N_RUNS * N_ITERATIONS, rng=rng).runs
+    planned = simulate(held, capacity_bps=free_bps, n_iterations=N_RUNS * n_iterations, rng=rng).runs
     return Prediction(now=tuple(_joined(parts) for parts in zip(*runs, strict=True)), planned=planned)
 
 

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["descend", "place_jobs"]
 
 N_STARTS: Final = 16
-MAX_ROUNDS: Final = 64
 N_CENTRING_ROUNDS: Final = 12
+MAX_ROUNDS: Final = 64
+
+FULL_EFFORT_JOBS: Final = 16
+"""With more jobs than this, starts and centring rounds become fewer in proportion: a round costs n² already."""
 
 
 def place_jobs(timeline: Timeline, *, bound_bps: float, rng: np.random.Generator) -> Placement:
@@ -53,7 +56,7 @@ def place_jobs(timeline: Timeline, *, bound_bps: float, rng: np.random.Generator
 def _search(timeline: Timeline, best: Placement, *, bound_bps: float, rng: np.random.Generator) -> Placement:
     """Return the best of a placement and of several descents from random shifts."""
     tolerance = tolerance_bps(timeline)
-    for _ in range(N_STARTS - 1):
+    for _ in range(_effort(N_STARTS, timeline) - 1):
         start = [0, *(int(rng.integers(demand.period_ns)) for demand in timeline.demands[1:])]
         found = descend(timeline, start, choose=ShiftCurve.best_shift_ns)
         if found.excess_bps < best.excess_bps - tolerance:
@@ -113,9 +116,13 @@ def _centred(timeline: Timeline, placement: Placement) -> Placement:
     """Share the slack: move each job to the middle of its plateau until the middles agree."""
     shifts = list(placement.shifts_ns)
     excess_bps = placement.excess_bps
-    for _ in range(N_CENTRING_ROUNDS if len(shifts) > 2 else 1):
+    for _ in range(_effort(N_CENTRING_ROUNDS, timeline) if len(shifts) > 2 else 1):
         before = list(shifts)
         excess_bps = _round(timeline, shifts, choose=ShiftCurve.best_shift_ns)
         if shifts == before:
             break
     return Placement(shifts_ns=tuple(shifts), excess_bps=excess_bps)
+
+
+def _effort(full: int, timeline: Timeline) -> int:
+    return max(1, full * FULL_EFFORT_JOBS // max(FULL_EFFORT_JOBS, len(timeline.demands)))
