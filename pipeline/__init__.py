@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pipeline.compat import Compatibility, solve
     from pipeline.flow import Analysis, analyze
-    from pipeline.simulate import simulate
+    from pipeline.simulation import simulate
     from pipeline.sql import open_lake
 
 __all__ = ["Analysis", "Compatibility", "analyze", "open_lake", "simulate", "solve"]
@@ -21,7 +21,7 @@ _HOMES = {
     "Compatibility": "pipeline.compat",
     "analyze": "pipeline.flow",
     "open_lake": "pipeline.sql",
-    "simulate": "pipeline.simulate",
+    "simulate": "pipeline.simulation",
     "solve": "pipeline.compat",
 }
 

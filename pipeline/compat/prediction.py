@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from pipeline.compat.pacing import jitter_of
-from pipeline.simulate.job import Pace, SimulatedJob
-from pipeline.simulate.run import JobRun, simulate
+from pipeline.simulation.job import Pace, SimulatedJob
+from pipeline.simulation.run import JobRun, simulate
 
 if TYPE_CHECKING:
     from pipeline.compat.result import JobShift

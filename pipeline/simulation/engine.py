@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numba import njit
 
-from pipeline.simulate.sharing import Network, share_links
+from pipeline.simulation.sharing import Network, share_links
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pipeline
-from pipeline.simulate import JobRun, Pace, SimulatedJob, Simulation, Step, simulate
-from pipeline.simulate.sharing import Network, share_links
+from pipeline.simulation import JobRun, Pace, SimulatedJob, Simulation, Step, simulate
+from pipeline.simulation.sharing import Network, share_links
 from profiler.errors import UsageError
 from profiler.phases import TrafficProfile
 from tests.data import shared, truth_of
@@ -153,7 +153,7 @@ def test_bad_jobs_are_refused() -> None:
 
 
 def test_package_offers_the_function_by_the_rooms_name() -> None:
-    found = pipeline.simulate([vgg_job()], capacity_bps=CAPACITY_BPS, n_iterations=5)
+    found = pipeline.simulation([vgg_job()], capacity_bps=CAPACITY_BPS, n_iterations=5)
     assert isinstance(found, Simulation)
     assert isinstance(found["A"], JobRun)
     assert found.to_dict()["kind"] == "simulation"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pipeline.simulate.engine import Outcome, Workload, run_jobs
-from pipeline.simulate.sharing import Network
+from pipeline.simulation.engine import Outcome, Workload, run_jobs
+from pipeline.simulation.sharing import Network
 from profiler.errors import UsageError
 from profiler.results import Tabular, json_ready
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import altair as alt
     from numpy.typing import NDArray
 
-    from pipeline.simulate.job import SimulatedJob
+    from pipeline.simulation.job import SimulatedJob
 
 __all__ = ["JobRun", "Simulation", "simulate"]
 
@@ -157,7 +157,7 @@ def simulate(
 
     Examples
     --------
-    >>> from pipeline.simulate.job import SimulatedJob, Step
+    >>> from pipeline.simulation.job import SimulatedJob, Step
     >>> vgg = Step(down_s=0.141, volume_bits=0.114 * 400e6, max_bps=400e6)
     >>> jobs = [SimulatedJob(name="A", steps=(vgg,)), SimulatedJob(name="B", steps=(vgg,), start_s=0.1275)]
     >>> simulate(jobs, capacity_bps=400e6)
