@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.rig.kernel import die_with_parent
+from tests.rig.kernel import die_with_parent, run_first
 
 __all__ = ["SNAP_BYTES", "main", "read_packets", "write_pcap"]
 
@@ -33,10 +33,13 @@ Packet = tuple[int, int, int, bytes]
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Capture for a time."""
+    """Capture for a time, and print when it began and ended."""
     parent_pid, out, seconds, port = arguments
     die_with_parent(int(parent_pid))
+    run_first()
+    from_ns = time.time_ns()
     write_pcap(Path(out), read_packets(port, seconds=float(seconds)))
+    sys.stdout.write(f"{from_ns} {time.time_ns()}\n")
 
 
 def read_packets(port: str, *, seconds: float) -> Iterator[Packet]:

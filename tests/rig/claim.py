@@ -162,14 +162,15 @@ def measure_claim(rig: Rig, paces: Mapping[str, Pace], runs: Runs) -> Iterator[R
 
 
 def _run(rig: Rig, jobs: list[JobSpec], *, seconds: float, stem: Path | None) -> Truth:
-    start_ns = rig.start(jobs)
+    rig.start(jobs)
     time.sleep(_SETTLE_S)
     if stem is None:
+        from_ns = time.time_ns()
         time.sleep(seconds)
+        covered_ns = from_ns, time.time_ns()
     else:
-        rig.sample(seconds, stem.with_suffix(".csv.gz"))
-    from_ns = start_ns + round(_SETTLE_S * 1e9)
-    truth = {job: told.between(from_ns, time.time_ns()) for job, told in rig.stop().items()}
+        covered_ns = rig.sample(seconds, stem.with_suffix(".csv.gz"))
+    truth = {job: told.between(*covered_ns) for job, told in rig.stop().items()}
     if stem is not None:
         write_truth(stem.with_suffix(".truth.json"), truth)
     return truth

@@ -23,19 +23,33 @@ def exec_prefix(network: Network, node: str) -> list[str]:
     return ["ip", "netns", "exec", network.namespace(node)]
 
 
-def sample_ports(network: Network, path: Path, *, seconds: float, interval_s: float = 0.001) -> None:
-    """Sample the byte counters of switch sw1's ports for a time, into a gzipped table."""
+def sample_ports(network: Network, path: Path, *, seconds: float, interval_s: float = 0.001) -> tuple[int, int]:
+    """Sample the byte counters of switch sw1's ports for a time, into a gzipped table.
+
+    Returns
+    -------
+    tuple of int
+        Times of the first and the last row in UTC ns.
+
+    Raises
+    ------
+    RigError
+        If it cannot; with the sampler's own words.
+    """
     ports = [*(network.port(job) for job in network.jobs), TRUNK]
-    _observe(network, "tests.rig.sampler", [str(path.resolve()), str(seconds), str(round(interval_s * 1e9)), *ports])
+    interval_ns = str(round(interval_s * 1e9))
+    return _observe(network, "tests.rig.sampler", [str(path.resolve()), str(seconds), interval_ns, *ports])
 
 
-def capture_trunk(network: Network, path: Path, *, seconds: float) -> None:
-    """Capture the headers of the trunk's packets for a time, into a pcap."""
-    _observe(network, "tests.rig.capture", [str(path.resolve()), str(seconds), TRUNK])
+def capture_trunk(network: Network, path: Path, *, seconds: float) -> tuple[int, int]:
+    """Capture the headers of the trunk's packets for a time, into a pcap; return its start and end in UTC ns."""
+    return _observe(network, "tests.rig.capture", [str(path.resolve()), str(seconds), TRUNK])
 
 
-def _observe(network: Network, module: str, arguments: Sequence[str]) -> None:
+def _observe(network: Network, module: str, arguments: Sequence[str]) -> tuple[int, int]:
     command = [*exec_prefix(network, SWITCHES[0]), sys.executable, "-m", module, str(os.getpid()), *arguments]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RigError(f"{module} ended with {done.returncode}: {done.stderr.strip()}")
+    from_ns, to_ns = map(int, done.stdout.split())
+    return from_ns, to_ns

@@ -13,7 +13,7 @@ import signal
 import sys
 from typing import Any
 
-from tests.rig.kernel import die_with_parent, enter_namespace
+from tests.rig.kernel import die_with_parent, enter_namespace, run_first
 from tests.rig.training import Rank, train
 
 __all__ = ["main"]
@@ -22,6 +22,7 @@ __all__ = ["main"]
 def main(parent_pid: int) -> None:
     """Follow the orders on stdin."""
     die_with_parent(parent_pid)
+    run_first()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     import torch.distributed  # noqa: F401 - before the forks, so that ranks start at once
 

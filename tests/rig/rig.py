@@ -124,13 +124,13 @@ class Rig:
         """Return what the jobs have done so far."""
         return read_truth(self.folder, [job.name for job in self._running])
 
-    def sample(self, seconds: float, path: Path, *, interval_s: float = 0.001) -> None:
-        """Sample the byte counters of switch sw1's ports for a time, into a gzipped table."""
-        sample_ports(self.network, path, seconds=seconds, interval_s=interval_s)
+    def sample(self, seconds: float, path: Path, *, interval_s: float = 0.001) -> tuple[int, int]:
+        """Sample the byte counters of switch sw1's ports for a time; return the times of the first and last row."""
+        return sample_ports(self.network, path, seconds=seconds, interval_s=interval_s)
 
-    def capture(self, seconds: float, path: Path) -> None:
-        """Capture the headers of the trunk's packets for a time, into a pcap."""
-        capture_trunk(self.network, path, seconds=seconds)
+    def capture(self, seconds: float, path: Path) -> tuple[int, int]:
+        """Capture the headers of the trunk's packets for a time, into a pcap; return its start and end."""
+        return capture_trunk(self.network, path, seconds=seconds)
 
     def _ranks_of(self, job: JobSpec) -> list[Rank]:
         master = self.network.address(job.name, rank=0)

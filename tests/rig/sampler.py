@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.rig.kernel import die_with_parent
+from tests.rig.kernel import die_with_parent, run_first
 
 __all__ = ["main", "read_counters", "write_table"]
 
@@ -26,13 +26,15 @@ _WIDEST: Final = 24
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Sample for a time, then write the table."""
+    """Sample for a time, write the table, and print the times of its first and last row."""
     parent_pid, out, seconds, interval_ns, *ports = arguments
     die_with_parent(int(parent_pid))
+    run_first()
     columns = [f"{port}.{counter}" for port in ports for counter in _COUNTERS]
     paths = [Path("/sys/class/net", port, "statistics", counter) for port in ports for counter in _COUNTERS]
     rows = read_counters(paths, n_rows=round(float(seconds) * 1e9) // int(interval_ns), interval_ns=int(interval_ns))
     write_table(Path(out), columns=columns, rows=rows)
+    sys.stdout.write(f"{rows[0]} {rows[-len(columns) - 1]}\n")
 
 
 def read_counters(paths: Sequence[Path], *, n_rows: int, interval_ns: int) -> array[int]:

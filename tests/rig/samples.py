@@ -30,7 +30,7 @@ class SampleTimes:
 
     shared_s: float = 60.0
     alone_s: float = 30.0
-    capture_s: float = 1.5
+    capture_s: float = 2.0
 
 
 def make_samples(folder: Path, spec: RigSpec, times: SampleTimes) -> list[str]:
@@ -71,9 +71,8 @@ def write_cluster(path: Path, network: Network) -> None:
 def _record(rig: Rig, stem: Path, jobs: Sequence[JobSpec], *, seconds: float) -> str:
     rig.start(jobs)
     time.sleep(_SETTLE_S)
-    from_ns = time.time_ns()
-    rig.sample(seconds, stem.with_suffix(".csv.gz"))
-    truth = _between(rig.stop(), from_ns, time.time_ns())
+    covered_ns = rig.sample(seconds, stem.with_suffix(".csv.gz"))
+    truth = _between(rig.stop(), *covered_ns)
     write_truth(stem.with_suffix(".truth.json"), truth)
     return _describe(f"{stem.name}.csv.gz", truth)
 
@@ -81,10 +80,9 @@ def _record(rig: Rig, stem: Path, jobs: Sequence[JobSpec], *, seconds: float) ->
 def _capture(rig: Rig, folder: Path, *, seconds: float) -> str:
     rig.start()
     time.sleep(_SETTLE_S)
-    from_ns = time.time_ns()
     raw = rig.folder / "trunk.pcap"
-    rig.capture(seconds, raw)
-    truth = _between(rig.stop(), from_ns, time.time_ns())
+    covered_ns = rig.capture(seconds, raw)
+    truth = _between(rig.stop(), *covered_ns)
     write_truth(folder / "trunk.truth.json", truth)
     with raw.open("rb") as source, gzip.GzipFile(folder / "trunk.pcap.gz", "wb", mtime=0) as packed:
         shutil.copyfileobj(source, packed)
