@@ -25,9 +25,9 @@ PEAK_QUANTILE: Final = 0.9
 OUTLIER_SIGMAS: Final = 6.0
 OUTLIER_FRAC: Final = 0.3
 MAX_OUTLIERS: Final = 100
-TURNS_DUTY_FRAC: Final = 0.9
+TURNS_DUTY_FRAC: Final = 0.75
 TURNS_CONFIDENCE: Final = 0.5
-TURNS: Final = "almost always Up: jobs that take turns on this counter would look the same, at a part of their period"
+TURNS: Final = "Up most of the time: several jobs on this counter would look the same, and their own periods may differ"
 
 
 def profile(series: RateSeries) -> TrafficProfile:

@@ -93,12 +93,12 @@ def test_a_series_without_a_period_has_a_profile_without_phases() -> None:
     assert found.to_dict()["period_s"] is None
 
 
-def test_a_counter_that_is_almost_always_up_may_hold_jobs_that_take_turns() -> None:
+def test_a_counter_that_is_up_most_of_the_time_may_hold_several_jobs() -> None:
     bursts = [Burst(0.0, 0.48, RATE), Burst(0.5, 0.48, RATE)]
     job = training_job(np.random.default_rng(9), period_s=0.26, bursts=bursts, duration_s=20.0, dt_s=0.001)
     found = profile(job.series)
     assert found.period_s == pytest.approx(0.13, rel=0.01)
-    assert "take turns" in found.warnings[0]
+    assert "several jobs" in found.warnings[0]
     assert found.confidence == 0.5
 
 
