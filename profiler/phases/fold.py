@@ -30,8 +30,8 @@ def cycle_bounds(estimate: PeriodEstimate) -> NDArray[np.float64]:
 def fold_cycles(rate: UniformRate, bounds_s: NDArray[np.float64], *, period_s: float) -> NDArray[np.float64]:
     """Return the trimmed mean rate over one period in bit/s, shape (n_bins,), at most `MAX_FOLD_BINS` bins.
 
-    Bins are cut from the cumulative rate, so that an iteration may start within a window of the series. What comes after
-    the next start is the next iteration's: where one is shorter than the period, its last bins hold nothing.
+    Bins are cut from the cumulative rate, so that an iteration may start within a window of the series. What comes
+    after the next start is the next iteration's: where one is shorter than the period, its last bins hold nothing.
     """
     n_bins = int(np.clip(period_s / rate.dt_s, 4, MAX_FOLD_BINS))
     edges_s = np.minimum(bounds_s[:, :1] + np.linspace(0.0, period_s, n_bins + 1), bounds_s[:, 1:])

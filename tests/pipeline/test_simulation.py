@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pipeline
-from pipeline.simulation import JobRun, Pace, SimulatedJob, Simulation, Step, simulate
+from pipeline.simulation import JobRun, Pace, SimulatedJob, Step, simulate
 from pipeline.simulation.sharing import Network, share_links
 from profiler.errors import UsageError
 from profiler.phases import TrafficProfile

@@ -133,7 +133,5 @@ def test_delimiter_of_a_mapping_counts(tmp_path: Path) -> None:
 def test_table_that_a_mapping_does_not_fit_names_what_is_missing(tmp_path: Path) -> None:
     mapping = table(tmp_path, LEAF, "leaf.toml")
 
-    with pytest.raises(
-        BadInput, match="no column when, in, out, expected by mapping leaf; its columns are t_ns"
-    ):
+    with pytest.raises(BadInput, match="no column when, in, out, expected by mapping leaf; its columns are t_ns"):
         read_counters(table(tmp_path, PLAIN), mapping=mapping)
