@@ -2,9 +2,10 @@
 # No "from __future__ import annotations" here: typer reads annotations at run time.
 
 import shlex
+import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -114,7 +115,7 @@ def run(
         write_truth(truth, told)
     require_iterations(told, "run")
     rows = _truth_rows(told)
-    print_json({"kind": "rig_run", "version": 1, "jobs": rows}) if as_json else print_rows(rows, output=Format.TABLE)
+    print_json({"kind": "rig_run", "version": 1, "jobs": rows}) if as_json else _print_table(rows)
 
 
 @app.command()
@@ -237,13 +238,15 @@ def _print_claim(claim: Claim, *, as_json: bool) -> None:
         print_json(document)
         return
     for rows in (document["rounds"], document["pooled"], document["speedup"]):
-        print_rows([{name: _short(value) for name, value in row.items()} for row in rows], output=Format.TABLE)
+        _print_table(rows)
         sys.stdout.write("\n")
 
 
-def _short(value: object) -> object:
-    return f"{value:.4g}" if isinstance(value, float) else value
+def _print_table(rows: Iterable[Mapping[str, object]]) -> None:
+    short = [{name: f"{x:.4g}" if isinstance(x, float) else x for name, x in row.items()} for row in rows]
+    print_rows(short, output=Format.TABLE)
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that a rig is taken down
     sys.exit(main())

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -41,6 +42,11 @@ class Entry:
         """The state file."""
         return STATE_DIR / f"{self.network.prefix}.json"
 
+    @property
+    def folder(self) -> Path:
+        """Room for what the rig's processes write; it goes with the rig."""
+        return STATE_DIR / self.network.prefix
+
 
 def build(jobs: tuple[str, ...], spec: NetworkSpec, *, owner_pid: int | None) -> Entry:
     """Build a network and write down whose it is; what was made is removed again if anything fails."""
@@ -72,11 +78,12 @@ def stray_namespaces() -> list[str]:
 
 
 def remove(entry: Entry) -> None:
-    """Delete a rig: the processes in its namespaces, the namespaces, and then its state file."""
+    """Delete a rig: the processes in its namespaces, the namespaces, its folder, and at last its state file."""
     standing = set(_namespaces())
     for node in entry.network.nodes:
         if (namespace := entry.network.namespace(node)) in standing:
             _delete(namespace)
+    shutil.rmtree(entry.folder, ignore_errors=True)
     entry.path.unlink(missing_ok=True)
 
 
@@ -100,6 +107,7 @@ def _enlist(jobs: tuple[str, ...], spec: NetworkSpec, *, owner_pid: int | None) 
     partial = entry.path.with_suffix(".partial")
     partial.write_text(json.dumps(asdict(entry)), encoding="utf-8")
     partial.replace(entry.path)
+    entry.folder.mkdir()
     return entry
 
 

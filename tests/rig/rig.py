@@ -15,7 +15,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -71,11 +70,10 @@ class Rig:
         sweep(is_orphan)
         names = tuple(job.name for job in self.spec.jobs)
         self._entry = build(names, self.spec.network, owner_pid=os.getpid())
-        self._scratch = tempfile.TemporaryDirectory(prefix="offbeat-rig-")
         try:
             self._ranks = self._spawn_ranks()
         except BaseException:
-            self._take_down()
+            remove(self._entry)
             raise
         return self
 
@@ -86,7 +84,7 @@ class Rig:
             self._ranks.kill()
             self._ranks.communicate()
         finally:
-            self._take_down()
+            remove(self._entry)
 
     @property
     def network(self) -> Network:
@@ -96,7 +94,7 @@ class Rig:
     @property
     def folder(self) -> Path:
         """Where ranks write their logs and truth; gone when the block ends."""
-        return Path(self._scratch.name)
+        return self._entry.folder
 
     def exec_prefix(self, node: str) -> list[str]:
         """Return what to put before a command so that it runs on a node."""
@@ -179,10 +177,6 @@ class Rig:
                     f"a rank {'is not ready after a minute' if late else 'ended before the start'}:\n{words}"
                 )
             time.sleep(0.01)
-
-    def _take_down(self) -> None:
-        remove(self._entry)
-        self._scratch.cleanup()
 
 
 def _has_ended(pid: int) -> bool:

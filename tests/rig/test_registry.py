@@ -131,3 +131,4 @@ def test_an_owner_that_is_killed_leaves_no_process_and_nothing_that_a_sweep_does
     assert prefix in sweep(is_orphan)
     assert not [name for name in namespaces() if name.startswith(prefix)]
     assert prefix not in {entry.network.prefix for entry in entries()}
+    assert not entry.folder.exists()
