@@ -122,6 +122,20 @@ class Network:
             raise RigError(f"rig {self.prefix}: no node {node!r}; it has {', '.join(self.nodes)}")
         return self.prefix + node
 
+    def cluster_toml(self) -> str:
+        """Return the network and its jobs as the text of a cluster file."""
+        blocks = [
+            f'[[link]]\nid = "{cable.link}"\na = "{":".join(cable.a)}"\nb = "{":".join(cable.b)}"\n'
+            f'tier = "{cable.tier}"\ncapacity = "{cable.rate_bps / 1e6:g}Mbps"\n'
+            for cable in self.cables
+        ]
+        for job in self.jobs:
+            ranks = ", ".join(f'{{host = "{host}", device = "eth0"}}' for host in self.hosts(job))
+            blocks.append(f'[[job]]\nid = "{job}"\nranks = [{ranks}]\n')
+        switch = SWITCHES[0]
+        head = f"# The rig's network. Counters were read on switch {switch}: ingest them with --host {switch}.\n"
+        return head + "\n".join(blocks)
+
     def build(self) -> None:
         """Make the network.
 

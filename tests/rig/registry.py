@@ -61,7 +61,7 @@ def build(jobs: tuple[str, ...], spec: NetworkSpec, *, owner_pid: int | None) ->
 
 def entries() -> list[Entry]:
     """Return every rig that has a state file."""
-    return [_read(path) for path in sorted(STATE_DIR.glob("*.json"))]
+    return [entry for path in sorted(STATE_DIR.glob("*.json")) if (entry := _read(path)) is not None]
 
 
 def is_orphan(entry: Entry) -> bool:
@@ -115,13 +115,15 @@ def _random_prefix() -> str:
     return f"ob{secrets.token_hex(2)}-"
 
 
-def _read(path: Path) -> Entry:
+def _read(path: Path) -> Entry | None:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         network = values["network"]
         spec = NetworkSpec(**network["spec"])
         values["network"] = Network(prefix=network["prefix"], jobs=tuple(network["jobs"]), spec=spec)
         return Entry(**values)
+    except FileNotFoundError:
+        return None  # another process removed it meanwhile
     except (KeyError, TypeError, ValueError) as error:
         raise RigError(f"{path}: not a rig's state file ({error}); remove it by hand") from error
 

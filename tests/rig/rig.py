@@ -118,10 +118,6 @@ class Rig:
         self._order([])
         return read_truth(self.folder, [job.name for job in self._running])
 
-    def truth(self) -> Truth:
-        """Return what the jobs have done so far."""
-        return read_truth(self.folder, [job.name for job in self._running])
-
     def sample(self, seconds: float, path: Path, *, interval_s: float = 0.001) -> tuple[int, int]:
         """Sample the byte counters of switch sw1's ports for a time; return the times of the first and last row."""
         return sample_ports(self.network, path, seconds=seconds, interval_s=interval_s)

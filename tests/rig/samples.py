@@ -11,14 +11,13 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Final
 
-from tests.rig.network import SWITCHES, Network
 from tests.rig.rig import Rig
 from tests.rig.truth import Truth, require_iterations, summary_s, write_truth
 
 if TYPE_CHECKING:
     from tests.rig.spec import JobSpec, RigSpec
 
-__all__ = ["SampleTimes", "make_samples", "write_cluster"]
+__all__ = ["SampleTimes", "make_samples"]
 
 _SETTLE_S: Final = 2.0
 _README: Final = Path(__file__).parent / "samples_readme.md"
@@ -43,7 +42,7 @@ def make_samples(folder: Path, spec: RigSpec, times: SampleTimes) -> list[str]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     with Rig(spec) as rig:
-        write_cluster(folder / "cluster.toml", rig.network)
+        (folder / "cluster.toml").write_text(rig.network.cluster_toml(), encoding="ascii")
         runs = [("shared", spec.jobs, times.shared_s)]
         runs += [(f"alone_{job.name.lower()}", (job,), times.alone_s) for job in spec.jobs]
         lines = [_record(rig, folder / name, jobs, seconds=seconds) for name, jobs, seconds in runs]
@@ -52,20 +51,6 @@ def make_samples(folder: Path, spec: RigSpec, times: SampleTimes) -> list[str]:
     measured = "\n".join(f"- {line}" for line in lines)
     (folder / "README.md").write_text(readme.substitute(measured=measured), encoding="utf-8")
     return lines
-
-
-def write_cluster(path: Path, network: Network) -> None:
-    """Write the network and its jobs as a cluster file."""
-    blocks = [
-        f'[[link]]\nid = "{cable.link}"\na = "{":".join(cable.a)}"\nb = "{":".join(cable.b)}"\n'
-        f'tier = "{cable.tier}"\ncapacity = "{cable.rate_bps / 1e6:g}Mbps"\n'
-        for cable in network.cables
-    ]
-    for job in network.jobs:
-        ranks = ", ".join(f'{{host = "{host}", device = "eth0"}}' for host in network.hosts(job))
-        blocks.append(f'[[job]]\nid = "{job}"\nranks = [{ranks}]\n')
-    head = f"# The rig's network. Counters were read on switch {SWITCHES[0]}: ingest them with --host {SWITCHES[0]}.\n"
-    path.write_text(head + "\n".join(blocks), encoding="ascii")
 
 
 def _record(rig: Rig, stem: Path, jobs: Sequence[JobSpec], *, seconds: float) -> str:

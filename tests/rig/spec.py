@@ -21,7 +21,7 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -127,10 +127,6 @@ class RigSpec:
         names = [job.name.lower() for job in self.jobs]
         if not names or len(set(names)) != len(names):
             raise BadInput(f"jobs {names}: need at least one, each with a name of its own (case does not count)")
-
-    def paced(self, paces: Mapping[str, Pace | None]) -> RigSpec:
-        """Return the same rig with other paces; jobs that are not named are not paced."""
-        return replace(self, jobs=tuple(replace(job, pace=paces.get(job.name)) for job in self.jobs))
 
 
 def read_spec(path: Path) -> RigSpec:

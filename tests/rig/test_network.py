@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.rig.errors import RigError
 from tests.rig.network import Network
 from tests.rig.observers import exec_prefix
-from tests.rig.samples import write_cluster
 from tests.rig.spec import NetworkSpec
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NETWORK = Network(prefix="ob0000-", jobs=("A", "B", "gpt"), spec=NetworkSpec(trunk_bps=200e6, host_over_trunk=2.0))
 
@@ -42,9 +37,8 @@ def test_a_command_runs_on_a_node_by_its_namespace() -> None:
         exec_prefix(NETWORK, "sw9")
 
 
-def test_the_cluster_file_names_every_cable_and_rank(tmp_path: Path) -> None:
-    write_cluster(tmp_path / "cluster.toml", NETWORK)
-    cluster = tomllib.loads((tmp_path / "cluster.toml").read_text(encoding="ascii"))
+def test_the_cluster_file_names_every_cable_and_rank() -> None:
+    cluster = tomllib.loads(NETWORK.cluster_toml())
     assert cluster["link"][0] == {"id": "trunk", "a": "sw1:t1", "b": "sw2:t1", "tier": "spine", "capacity": "200Mbps"}
     assert cluster["link"][1] == {"id": "a1", "a": "a1:eth0", "b": "sw1:p1", "tier": "host", "capacity": "400Mbps"}
     assert len(cluster["link"]) == 7

@@ -132,7 +132,7 @@ def test_jobs_that_collide_iterate_faster_when_the_pacer_holds_them_apart(rig: R
     for seed in range(4):
         rounds += measure_claim(rig, paces, Runs(n_rounds=1, seconds=4.0, offset_spread_s=0.02, seed=seed))
         speedup = Claim(rounds=tuple(rounds)).speedup()
-        if seed > 0 and min(speedup["p50"], speedup["p90"]) > 1.1:
+        if min(speedup["p50"], speedup["p90"]) > 1.1:
             break
     assert speedup["p50"] > 1.08
     assert speedup["p90"] > 1.05

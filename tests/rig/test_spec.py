@@ -73,11 +73,6 @@ def test_the_shipped_rig_is_two_equal_jobs_of_255_ms() -> None:
     assert spec.network.host_bps == 2 * spec.network.trunk_bps
 
 
-def test_paces_replace_those_of_the_description() -> None:
-    spec = read_spec(TWO_VGG19).paced({"B": Pace(period_s=0.266, shift_s=0.133)})
-    assert [job.pace for job in spec.jobs] == [None, Pace(period_s=0.266, shift_s=0.133)]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
