@@ -197,6 +197,7 @@ TABLES: Final[dict[str, Table]] = {
                 _real("period_s", "s", "iteration period"),
                 _real("period_low_s", "s", "95 % interval, lower end"),
                 _real("period_high_s", "s", "95 % interval, upper end"),
+                _real("p90_period_s", "s", "nine of ten iterations take at most this"),
                 _real("confidence", "", "calibrated, 0 to 1"),
                 _real("n_cycles", "", "iterations seen"),
                 _real("jitter_frac", "", "robust standard deviation of iteration length over period"),

@@ -23,6 +23,7 @@ _EXACT: Final = (
     "period_s",
     "period_low_s",
     "period_high_s",
+    "p90_period_s",
     "confidence",
     "n_cycles",
     "jitter_frac",

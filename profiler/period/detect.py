@@ -229,6 +229,7 @@ def _answer(
         period_low_s=length.low_s,
         period_high_s=length.high_s,
         period_error_s=length.error_s,
+        p90_period_s=float(np.quantile(lengths_s, 0.9)) if at_onsets else None,
         confidence=_confidence(best, float(cycles.good.mean())),
         z=best.z,
         n_cycles=float(lengths_s.size),

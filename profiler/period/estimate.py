@@ -24,7 +24,8 @@ class PeriodEstimate(Tabular):
     """The iteration period of a series.
 
     ``period_s`` is the median iteration, ``period_low_s`` to ``period_high_s`` its 95 % interval and
-    ``period_error_s`` its standard error. ``confidence`` (0 to 1) is the chance that the period is right within 2 %;
+    ``period_error_s`` its standard error; nine of ten iterations take at most ``p90_period_s`` (None where
+    single iterations cannot be told). ``confidence`` (0 to 1) is the chance that the period is right within 2 %;
     ``z`` the evidence it rests on (contrast of the autocorrelation at the period over what chance gives).
     ``jitter_frac`` is the robust standard deviation of an iteration's length over the period. ``starts_s`` are the
     iterations' starts, seconds after the series begins, shape (n_starts,); ``at_onsets`` tells whether they are the
@@ -37,6 +38,7 @@ class PeriodEstimate(Tabular):
     period_low_s: float | None = None
     period_high_s: float | None = None
     period_error_s: float | None = None
+    p90_period_s: float | None = None
     confidence: float | None = None
     z: float | None = None
     n_cycles: float | None = None

@@ -189,6 +189,7 @@ def _described(
         period_low_s=estimate.period_low_s,
         period_high_s=estimate.period_high_s,
         period_error_s=estimate.period_error_s,
+        p90_period_s=estimate.p90_period_s,
         confidence=_confidence(estimate, duty_frac),
         n_cycles=estimate.n_cycles,
         jitter_frac=estimate.jitter_frac,

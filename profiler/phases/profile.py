@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
 import numpy as np
 
-from profiler.errors import BadInput, UsageError
+from profiler.documents import Fields
+from profiler.errors import UsageError
+from profiler.period.status import STATUSES
 from profiler.results import Tabular, json_ready
 from profiler.units import format_duration
 
@@ -57,7 +59,8 @@ class TrafficProfile(Tabular):
 
     ``phases`` are in order of time, begin with the first Up phase at 0 s and sum to ``period_s``. ``anchor_ns`` is
     the time (UTC epoch ns) at which such a first Up phase began. ``period_error_s`` is the standard error of
-    ``period_s``; None means the period is exact. ``fold_bps`` is the folded demand, shape (n_bins,), or empty.
+    ``period_s``; None means the period is exact. Nine of ten iterations take at most ``p90_period_s``.
+    ``fold_bps`` is the folded demand, shape (n_bins,), or empty.
     """
 
     status: Status
@@ -71,6 +74,7 @@ class TrafficProfile(Tabular):
     period_low_s: float | None = None
     period_high_s: float | None = None
     period_error_s: float | None = None
+    p90_period_s: float | None = None
     confidence: float | None = None
     n_cycles: float | None = None
     jitter_frac: float | None = None
@@ -149,24 +153,29 @@ class TrafficProfile(Tabular):
         BadInput
             If a key is missing or a value is not what it should be.
         """
-        phases = document.get("phases", [])
-        try:
-            if "status" not in document:
-                ups = [(p["start_s"], p["width_s"], p["rate_bps"]) for p in phases if p.get("kind", "up") == "up"]
-                return cls.from_phases(period_s=document["period_s"], phases=ups)
-            values = {f.name: document[f.name] for f in fields(cls) if document.get(f.name) is not None}
-            values["phases"] = tuple(Phase(**{k: v for k, v in p.items() if k in _PHASE_KEYS}) for p in phases)
-            values["outliers"] = tuple(Outlier(**outlier) for outlier in document.get("outliers", []))
-            values["fold_bps"] = np.asarray(document.get("fold_bps") or (), dtype=np.float64)
-            for name in ("other_periods_s", "alias_periods_s", "warnings"):
-                values[name] = tuple(document.get(name) or ())
-            return cls(**values)
-        except KeyError as error:
-            raise BadInput(
-                f"profile: key {error} is missing; give period_s and phases (start_s, width_s, rate_bps)"
-            ) from None
-        except (TypeError, AttributeError) as error:
-            raise BadInput(f"profile: {error}; expected the JSON that offbeat profile --json writes") from None
+        given = Fields(document, place="profile")
+        phases = given.objects("phases", what="phase")
+        if "status" not in document:
+            ups = [
+                (phase.needed("start_s"), phase.needed("width_s"), phase.needed("rate_bps"))
+                for phase in phases
+                if phase.text("kind", default="up") == "up"
+            ]
+            return cls.from_phases(period_s=given.needed("period_s"), phases=ups)
+        return cls(
+            status=cast("Status", given.choice("status", STATUSES)),
+            phases=tuple(_phase(phase) for phase in phases),
+            outliers=tuple(
+                Outlier(t_ns=outlier.whole("t_ns") or 0, duration_s=outlier.needed("duration_s", least=0.0))
+                for outlier in given.objects("outliers", what="outlier")
+            ),
+            fold_bps=np.array(given.numbers("fold_bps"), dtype=np.float64),
+            anchor_ns=given.whole("anchor_ns"),
+            **cast("dict[str, Any]", {name: given.text(name) for name in _TEXTS}),
+            **cast("dict[str, Any]", {name: given.number(name, least=0.0) for name in _NUMBERS}),
+            **cast("dict[str, Any]", {name: tuple(given.numbers(name)) for name in _LISTS}),
+            warnings=tuple(given.texts("warnings")),
+        )
 
     @property
     def label(self) -> str:
@@ -228,7 +237,21 @@ def with_downs(ups: Sequence[Phase], *, period_s: float, rate_bps: float = 0.0) 
     return tuple(phases)
 
 
-_PHASE_KEYS: Final = frozenset(f.name for f in fields(Phase))
+_TEXTS: Final = ("reason", "host", "device", "port", "direction", "layer", "method")
+_LISTS: Final = ("other_periods_s", "alias_periods_s")
+_NUMBERS: Final = tuple(f.name for f in fields(TrafficProfile) if str(f.type) == "float | None")
+
+
+def _phase(given: Fields) -> Phase:
+    return Phase(
+        kind=cast("Literal['up', 'down']", given.choice("kind", ("up", "down"))),
+        start_s=given.needed("start_s"),
+        width_s=given.needed("width_s"),
+        rate_bps=given.needed("rate_bps"),
+        width_low_s=given.number("width_low_s", least=0.0),
+        width_high_s=given.number("width_high_s", least=0.0),
+        peak_bps=given.number("peak_bps", least=0.0),
+    )
 
 
 def _check_phases(phases: Sequence[Phase], period_s: float | None) -> None:

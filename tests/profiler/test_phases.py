@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -140,13 +142,38 @@ def test_impossible_phases_are_refused(phases: list[tuple[float, float, float]],
         TrafficProfile.from_phases(period_s=0.25, phases=phases)
 
 
-def test_a_document_that_is_no_profile_says_what_is_missing() -> None:
-    with pytest.raises(BadInput, match="period_s"):
-        TrafficProfile.from_dict({"phases": []})
-    with pytest.raises(BadInput, match="expected the JSON"):
-        TrafficProfile.from_dict({"period_s": 1.0, "phases": [3]})
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"phases": []}, "key 'period_s' is missing"),
+        ({"period_s": 1.0, "phases": [3]}, "phase 1: expected an object with keys, found a number"),
+        ({"period_s": 1.0, "phases": [{"start_s": 0, "width_s": "x"}]}, "phase 1: width_s is 'x'"),
+        ({"period_s": float("nan"), "phases": []}, "period_s is 'nan'; expected a finite number"),
+        ({"status": "fine"}, "status is 'fine'; expected one of periodic, aperiodic"),
+        ({"status": "aperiodic", "mean_bps": "x"}, "mean_bps is 'x'"),
+        ({"status": "aperiodic", "mean_bps": -1}, "mean_bps is '-1'; expected a number of at least 0"),
+        ({"status": "aperiodic", "anchor_ns": "abc"}, "anchor_ns is 'abc'; expected a whole number"),
+        ({"status": "aperiodic", "fold_bps": ["x"]}, "fold_bps is 'x'"),
+        ({"status": "aperiodic", "phases": {}}, "phases is '{}'; expected a list"),
+        ({"status": "aperiodic", "host": 3}, "host is '3'; expected a text"),
+        ([], "profile: expected an object with keys, found a list"),
+    ],
+)
+def test_a_document_that_is_no_profile_says_what_is_wrong(document: dict[str, object], message: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(message)):
+        TrafficProfile.from_dict(document)
+
+
+def test_a_given_period_must_be_positive() -> None:
     with pytest.raises(UsageError, match="period_s -1"):
         TrafficProfile.from_dict({"period_s": -1, "phases": []})
+
+
+def test_nine_of_ten_iterations_are_told_apart_from_the_median() -> None:
+    job = training_job(np.random.default_rng(10), period_s=0.2, duration_s=40.0, dt_s=0.001, jitter_frac=0.1)
+    found = profile(job.series)
+    # The 90th percentile of a normal distribution lies 1.28 standard deviations above its median.
+    assert found.p90_period_s == pytest.approx(0.2 * (1 + 0.1 * 1.28), rel=0.03)
 
 
 def test_a_profile_draws_itself() -> None:
