@@ -43,11 +43,26 @@ def advise(findings: Findings, *, rng: np.random.Generator) -> Advice:
     judgement = judge_demand(findings.members, evidence=evidence, capacity_bps=findings.capacity_bps)
     if judgement is not None:
         return Advice(verdict=judgement.verdict, reason=judgement.reason, shifts=shifts)
-    judgement = judge_shift(evidence, needed_s=_needed_s(findings))
-    if judgement is not None:
-        shifted = _predicted(findings, shifts=shifts, rng=rng)
-        predicted = shifted.figures("shifted") if shifted else {}
-        return Advice(verdict=judgement.verdict, reason=judgement.reason, shifts=shifts, predicted=predicted)
+    lasting = judge_shift(evidence, needed_s=_needed_s(findings))
+    if lasting is None or evidence.is_pacing_better:
+        paced = _advise_pacing(findings, evidence=evidence, shifts=shifts, rng=rng)
+        if lasting is None or paced.verdict == "paced":
+            return paced
+    prediction = _predicted(findings, shifts=shifts, rng=rng)
+    predicted = prediction.figures("shifted") if prediction else {}
+    return Advice(verdict=lasting.verdict, reason=lasting.reason, shifts=shifts, predicted=predicted)
+
+
+def advise_unshiftable(members: Members, *, capacity_bps: float) -> Advice:
+    """Return the advice for traffic none of which has a period."""
+    judgement = judge_contention(members, capacity_bps=capacity_bps)
+    return Advice(verdict=judgement.verdict, reason=judgement.reason)
+
+
+def _advise_pacing(
+    findings: Findings, *, evidence: Evidence, shifts: tuple[JobShift, ...], rng: np.random.Generator
+) -> Advice:
+    """Return the advice to pace, or that this is futile, with the best unheld shifts."""
     held = findings.paced.shifts
     prediction = _predicted(findings, shifts=held, rng=rng)
     stretch_frac = max(shift.stretch_frac or 0.0 for shift in held)
@@ -60,12 +75,6 @@ def advise(findings: Findings, *, rng: np.random.Generator) -> Advice:
     )
 
 
-def advise_unshiftable(members: Members, *, capacity_bps: float) -> Advice:
-    """Return the advice for traffic none of which has a period."""
-    judgement = judge_contention(members, capacity_bps=capacity_bps)
-    return Advice(verdict=judgement.verdict, reason=judgement.reason)
-
-
 def _evidence(findings: Findings) -> Evidence:
     return Evidence(
         score_best=findings.score(findings.best.excess_bps),
@@ -73,6 +82,7 @@ def _evidence(findings: Findings) -> Evidence:
         score_paced=findings.score(findings.paced.excess_bps),
         hold_s=findings.best.hold_s,
         shares_beat=findings.best.shares_beat,
+        period_s=max(demand.period_ns for demand in findings.best.demands) / NS_PER_S,
     )
 
 

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pipeline.compat.relations import relation_between
-from pipeline.compat.timeline import Circle
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from pipeline.compat.demand import Demand
     from pipeline.compat.kernel import ShiftCurve
-    from pipeline.compat.levels import Excess
     from pipeline.compat.relations import Beat
+    from pipeline.compat.timeline import Timeline
 
-__all__ = ["PlacedJobs", "drift_hold_s", "half_life_s", "hold_s"]
+__all__ = ["PlacedJobs", "drift_hold_s", "half_life_s", "hold_s", "window_hold_s"]
 
 BEST_SHARE: Final = 0.01
 """Shifts that lose at most this share of the gain over chance serve as well as the best."""
@@ -31,18 +29,16 @@ N_BISECTIONS: Final = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedJobs:
-    """Jobs that keep a phase relative to each other, at their shifts."""
+    """Jobs at their shifts, with the timeline on which these are judged."""
 
-    demands: Sequence[Demand]
+    timeline: Timeline
     shifts_ns: Sequence[int]
     beats: Sequence[Beat]
-    excess: Excess
 
     def curve(self, i_job: int) -> ShiftCurve:
         """Return the mean excess against the shift of one job, the others standing still."""
-        circle = Circle(demands=self.demands, excess=self.excess)
-        others = [j for j in range(len(self.demands)) if j != i_job]
-        return circle.curve(i_job, shifts_ns=self.shifts_ns, beside=others)
+        others = [j for j in range(len(self.beats)) if j != i_job]
+        return self.timeline.curve(i_job, shifts_ns=self.shifts_ns, beside=others)
 
 
 def drift_hold_s(jobs: PlacedJobs) -> float:
@@ -58,18 +54,15 @@ def drift_hold_s(jobs: PlacedJobs) -> float:
 
 def hold_s(jobs: PlacedJobs) -> float:
     """Return how long every job keeps, in expectation, half of what its shift gains over chance."""
-    times_s = []
-    for i, beat in enumerate(jobs.beats):
-        others = [other for j, other in enumerate(jobs.beats) if j != i]
-        times_s.append(
-            half_life_s(
-                jobs.curve(i),
-                jobs.shifts_ns[i],
-                drift=max(_drift(beat, other) for other in others),
-                diffusion_s=beat.diffusion_s + max(other.diffusion_s for other in others),
-            )
-        )
-    return min(times_s)
+    return _shortest_half_life_s(jobs, drift_of=_drift)
+
+
+def window_hold_s(jobs: PlacedJobs, *, length_s: float) -> float:
+    """Return the same for shifts chosen for a window, beyond which they are worth nothing in particular.
+
+    The window has the drift of the periods in it, so only the errors of these move a phase unforeseen.
+    """
+    return min(length_s, _shortest_half_life_s(jobs, drift_of=_unforeseen_drift))
 
 
 def half_life_s(curve: ShiftCurve, shift_ns: int, *, drift: float, diffusion_s: float) -> float:
@@ -102,6 +95,21 @@ def half_life_s(curve: ShiftCurve, shift_ns: int, *, drift: float, diffusion_s: 
     return early_s
 
 
+def _shortest_half_life_s(jobs: PlacedJobs, *, drift_of: Callable[[Beat, Beat], float]) -> float:
+    times_s = []
+    for i, beat in enumerate(jobs.beats):
+        others = [other for j, other in enumerate(jobs.beats) if j != i]
+        times_s.append(
+            half_life_s(
+                jobs.curve(i),
+                jobs.shifts_ns[i],
+                drift=max(drift_of(beat, other) for other in others),
+                diffusion_s=beat.diffusion_s + max(other.diffusion_s for other in others),
+            )
+        )
+    return min(times_s)
+
+
 def _gain_after(curve: ShiftCurve, shift_ns: int, *, drift: float, diffusion: float) -> Callable[[float], float]:
     """Return the gain over chance as a function of time; drift in cycles a second, diffusion in cycles² a second."""
     n_samples = 2 * N_HARMONICS
@@ -123,6 +131,12 @@ def _drift(beat: Beat, other: Beat) -> float:
         return 0.0
     relation = relation_between(beat, other)
     return relation.fastest_hz * beat.period_s / relation.p
+
+
+def _unforeseen_drift(beat: Beat, other: Beat) -> float:
+    """Return how fast the phase may move by the errors of the periods alone, in seconds a second."""
+    relation = relation_between(beat, other)
+    return 2 * relation.error_hz * beat.period_s / relation.p
 
 
 def _slack_s(curve: ShiftCurve, shift_ns: int) -> float:

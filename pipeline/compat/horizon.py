@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pipeline.compat.bounds import coupling_bound
-from pipeline.compat.classes import place_classes
-from pipeline.compat.hold import PlacedJobs, drift_hold_s, hold_s
+from pipeline.compat.classes import place_classes, seen_by
+from pipeline.compat.hold import PlacedJobs, drift_hold_s, hold_s, window_hold_s
 from pipeline.compat.levels import independent_levels, levels_of
 from pipeline.compat.relations import relation_between, tie_periods
 from pipeline.compat.solver import place_jobs
@@ -54,7 +54,7 @@ class BestShifts:
     horizon_s
         Time over which they are the best; infinite where the periods are exact.
     hold_s
-        Time after which drift and jitter have used up half of what the shifts gain.
+        Time after which drift and jitter have used up half of what the shifts gain; 0 where no jobs keep a phase.
     classes
         Jobs, by index, that keep a phase relative to each other.
     timeline
@@ -94,7 +94,8 @@ def best_shifts(
     if len(best.classes) == 1 and common_ns <= horizon_s * NS_PER_S <= best.horizon_s * NS_PER_S:
         return replace(best, horizon_s=horizon_s)
     if _phase_error(beats) * horizon_s <= KNOWN_PHASE:
-        return _over_window(best, demands, excess=excess, horizon_s=horizon_s, rng=rng)
+        window = Window(demands=demands, excess=excess, length_ns=round(horizon_s * NS_PER_S))
+        return _over_window(best, window, beats=beats, rng=rng)
     return _by_chance(best, excess=excess, horizon_s=horizon_s)
 
 
@@ -109,43 +110,41 @@ def _for_ever(
 ) -> BestShifts:
     tied = tie_periods(demands, beats)
     found = place_classes(tied.demands, pools=tied.pools, excess=excess, rng=rng)
-    placed = [
-        PlacedJobs(
-            demands=[tied.demands[i] for i in members],
-            shifts_ns=[found.placement.shifts_ns[i] for i in members],
-            beats=[beats[i] for i in members],
-            excess=excess,
-        )
-        for members in found.classes
-        if len(members) > 1
-    ]
+    shifts_ns = found.placement.shifts_ns
+    placed = []
+    for i_class, members in enumerate(found.classes):
+        if len(members) > 1:
+            seen = seen_by(i_class, found.classes, demands=tied.demands, shifts=shifts_ns, excess=excess)
+            circle = Circle(demands=[tied.demands[i] for i in members], excess=seen)
+            of_class = [shifts_ns[i] for i in members]
+            placed.append(PlacedJobs(timeline=circle, shifts_ns=of_class, beats=[beats[i] for i in members]))
     return BestShifts(
         demands=tied.demands,
-        shifts_ns=found.placement.shifts_ns,
+        shifts_ns=shifts_ns,
         excess_bps=found.placement.excess_bps,
         bound_bps=found.bound_bps,
         horizon_s=min(map(drift_hold_s, placed), default=math.inf),
-        hold_s=min(map(hold_s, placed), default=math.inf),
+        hold_s=min(map(hold_s, placed), default=0.0 if len(demands) > 1 else math.inf),
         classes=found.classes,
         timeline=Circle(demands=tied.demands, excess=excess) if len(found.classes) == 1 else None,
         method="exact kernel" if len(demands) == 2 else "coordinate descent with exact steps",
     )
 
 
-def _over_window(
-    best: BestShifts, demands: Sequence[Demand], *, excess: Excess, horizon_s: float, rng: np.random.Generator
-) -> BestShifts:
+def _over_window(best: BestShifts, window: Window, *, beats: Sequence[Beat], rng: np.random.Generator) -> BestShifts:
     """Solve on the horizon itself, with the periods as they are."""
-    window = Window(demands=demands, excess=excess, length_ns=round(horizon_s * NS_PER_S))
+    length_s = window.length_ns / NS_PER_S
     bound_bps = _window_bound(window)
     found = place_jobs(window, bound_bps=bound_bps, rng=rng)
+    placed = PlacedJobs(timeline=window, shifts_ns=found.shifts_ns, beats=beats)
     return replace(
         best,
-        demands=tuple(demands),
+        demands=tuple(window.demands),
         shifts_ns=found.shifts_ns,
         excess_bps=found.excess_bps,
         bound_bps=min(bound_bps, found.excess_bps),
-        horizon_s=horizon_s,
+        horizon_s=length_s,
+        hold_s=window_hold_s(placed, length_s=length_s),
         timeline=window,
         method="coordinate descent with exact steps over the horizon",
     )

@@ -31,6 +31,8 @@ class Members:
         Mean and peak of all other traffic together; the peak is infinite where it is not known.
     unknown
         Jobs whose traffic has no period and is not constant either.
+    unseen
+        Those of them of which no counter could be read.
     """
 
     profiles: Mapping[str, TrafficProfile]
@@ -38,6 +40,7 @@ class Members:
     background_bps: float = 0.0
     background_peak_bps: float = 0.0
     unknown: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
     @property
     def mean_bps(self) -> float:
@@ -65,6 +68,7 @@ def members_of(profiles: Mapping[str, TrafficProfile]) -> Members:
         background_bps=sum(profile.mean_bps or 0.0 for profile in others.values()),
         background_peak_bps=sum(_peak_bps(profile) for profile in others.values()),
         unknown=tuple(name for name, profile in others.items() if profile.status not in KNOWN_STATUSES),
+        unseen=tuple(name for name, profile in others.items() if profile.status == "no_data"),
     )
 
 

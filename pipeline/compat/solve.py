@@ -15,7 +15,6 @@ from pipeline.compat.result import Compatibility
 from profiler.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.compat.findings import Findings
     from pipeline.compat.members import Members
     from profiler.phases import TrafficProfile
 
@@ -93,7 +92,7 @@ def _with_beat(
         horizon_s=findings.best.horizon_s,
         hold_s=findings.best.hold_s,
         predicted=advice.predicted,
-        warnings=_warnings(members, findings),
+        warnings=_warnings(members),
         method=findings.best.method,
     )
 
@@ -114,11 +113,13 @@ def _without_beat(members: Members, *, capacity_bps: float) -> Compatibility:
     )
 
 
-def _warnings(members: Members, findings: Findings) -> tuple[str, ...]:
-    warnings = [f"job {name} has no period: counted at its mean rate, and it gets no shift" for name in members.unknown]
-    if findings.cassini is None:
-        warnings.append("the least common multiple of the periods is too long for a 5-degree grid: no CASSINI score")
-    return tuple(warnings)
+def _warnings(members: Members) -> tuple[str, ...]:
+    return tuple(
+        f"job {name} has no counter: nothing was counted for it"
+        if name in members.unseen
+        else f"job {name} has no period: counted at its mean rate, and it gets no shift"
+        for name in members.unknown
+    )
 
 
 def _check(profiles: Mapping[str, TrafficProfile], *, capacity_bps: float, horizon_s: float | None) -> None:

@@ -26,6 +26,9 @@ __all__ = [
 MIN_GAIN: Final = 0.01
 """A shift helps if it saves at least this fraction of the capacity over chance."""
 
+MIN_SHARE_OF_PACING: Final = 0.5
+"""A shift that gains less than this share of what pacing would gain is not enough if pacing is worth it."""
+
 MIN_PACED_SCORE: Final = 0.97
 """Held jobs must fit next to each other all but perfectly; pacing a link that stays contended makes slots collapse."""
 
@@ -45,18 +48,24 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The scores of jobs that could be shifted, and how long their shifts last (`pipeline.compat.result`)."""
+    """The scores of jobs that could be shifted, how long their shifts last, and the longest of their periods."""
 
     score_best: float
     score_random: float
     score_paced: float
     hold_s: float
     shares_beat: bool
+    period_s: float
 
     @property
     def gain(self) -> float:
         """What shifts save over chance, as a fraction of the capacity."""
         return self.score_best - self.score_random
+
+    @property
+    def is_pacing_better(self) -> bool:
+        """Whether jobs held to slots would gain much more than shifts alone."""
+        return self.gain < MIN_SHARE_OF_PACING * (self.score_paced - self.score_random)
 
 
 def judge_demand(members: Members, *, evidence: Evidence, capacity_bps: float) -> Judgement | None:
@@ -81,11 +90,7 @@ def judge_contention(members: Members, *, capacity_bps: float) -> Judgement:
         peak = f"{format_rate(members.peak_bps)} of {format_rate(capacity_bps)}"
         return Judgement(verdict="uncontended", reason=f"all peaks together are {peak}: no shift is needed")
     if members.unknown:
-        return Judgement(
-            verdict="unknown",
-            reason=f"{', '.join(members.unknown)} has no period, so its bursts cannot be predicted: it was counted at "
-            "its mean rate and gets no shift; profile it for longer, or move it to another link",
-        )
+        return Judgement(verdict="unknown", reason=_why_unknown(members))
     if members.mean_bps > capacity_bps:
         return Judgement(verdict="overloaded", reason=_too_much(members, capacity_bps=capacity_bps))
     peak = f"{format_rate(members.peak_bps)} on {format_rate(capacity_bps)}"
@@ -133,9 +138,31 @@ def _why_unheld(evidence: Evidence) -> str:
     """Return why a mere shift does not do."""
     if not evidence.shares_beat:
         return "the periods have no beat in common, so no shift lasts"
+    scores = f"{evidence.score_best:.3f} against {evidence.score_random:.3f} by chance"
+    if evidence.gain < MIN_GAIN:
+        return f"the best shift scores {scores}, a gain of less than {MIN_GAIN:.0%} of the capacity"
     if math.isinf(evidence.hold_s):
-        return "no shift beats chance"
+        return f"a shift alone scores no more than {scores}"
+    if evidence.hold_s < evidence.period_s:
+        return "a shift alone may be lost within one iteration"
     return f"a shift alone may be lost within {format_duration(float(f'{evidence.hold_s:.1g}'))}"
+
+
+def _why_unknown(members: Members) -> str:
+    """Return which jobs cannot be predicted, and what would help."""
+    reasons = []
+    erratic = [name for name in members.unknown if name not in members.unseen]
+    if erratic:
+        reasons.append(
+            f"no period was found for job {', '.join(erratic)}, so when it sends cannot be predicted: it was counted "
+            "at its mean rate and gets no shift; profile it for longer, or move it to another link"
+        )
+    if members.unseen:
+        reasons.append(
+            f"no counter was read for job {', '.join(members.unseen)}, so what it sends is not known and nothing was "
+            "counted for it; record the ports of its hosts"
+        )
+    return "; ".join(reasons)
 
 
 def _too_much(members: Members, *, capacity_bps: float) -> str:

@@ -13,6 +13,7 @@ from pipeline.compat.kernel import shift_curve
 from pipeline.compat.levels import Excess
 from pipeline.compat.observed import observed_shifts_ns
 from pipeline.compat.relations import Beat, relation_between, tie_periods
+from pipeline.compat.timeline import Circle
 from tests.pipeline.jobs import CAPACITY_BPS, vgg
 
 
@@ -22,9 +23,8 @@ def beat(period_s: float, *, error_s: float = 0.0, jitter_s: float = 0.0) -> Bea
 
 def placed(*beats: Beat, shift_s: float = 0.1275) -> PlacedJobs:
     demand = demand_of(vgg())
-    return PlacedJobs(
-        demands=[demand, demand], shifts_ns=[0, round(shift_s * 1e9)], beats=beats, excess=Excess.over(CAPACITY_BPS)
-    )
+    circle = Circle(demands=[demand, demand], excess=Excess.over(CAPACITY_BPS))
+    return PlacedJobs(timeline=circle, shifts_ns=[0, round(shift_s * 1e9)], beats=beats)
 
 
 def test_relation_counts_the_drift_in_cycles_and_its_error() -> None:
