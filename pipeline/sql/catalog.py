@@ -30,9 +30,12 @@ VIEWS: Final = (
     "rates",
     "port_series",
     "link_series",
+    "series_bursts",
+    "job_ports",
     "job_series",
     "job_profiles",
     "job_timeline",
+    "link_counters",
     "link_jobs",
     "link_contention",
 )

@@ -5,13 +5,14 @@
 --   over_bytes
 -- order: none
 --
--- Demand is what the jobs' own ports carried, each job at most the capacity, since one job alone is no
--- contention. over_bytes therefore arrived faster than the link sends because jobs met, and had to queue;
--- where congestion control throttles the jobs, they are few, and the time shared tells more.
+-- Demand is what series_id of view link_jobs carried, in this direction where it is measured, each job
+-- at most the capacity, since one job alone is no contention. over_bytes therefore arrived faster than
+-- the link sends because jobs met, and had to queue; where congestion control throttles the jobs, they
+-- are few, and the time shared tells more.
 --
 -- Ports are read at different times: their bytes are spread evenly over each read's window into common bins
 -- (t_ns is the end of one) of 1, 2 or 5 times a power of ten, at most a fiftieth of the link's shortest
--- period. A job is Up in a bin above its threshold of view job_timeline, and in pauses of at most three
+-- period. A job is Up in a bin above its threshold of view series_bursts, and in pauses of at most three
 -- bins between such bins. Bins in which a job was not observed, and windows longer than half a period, in
 -- which phases cannot be told, are left out.
 with shared as (
@@ -44,15 +45,16 @@ crossings as (
         end as bin_ns,
         link_jobs.capacity_bps,
         link_jobs.job_id,
+        link_jobs.series_id,
         link_jobs.period_s,
-        link_jobs.load_frac
+        link_jobs.demand_frac
     from scales
     inner join link_jobs on scales.link_id = link_jobs.link_id and scales.direction = link_jobs.direction
 ),
 
 wanted as (
     select distinct
-        job_id,
+        series_id,
         period_s,
         bin_ns
     from crossings
@@ -60,21 +62,22 @@ wanted as (
 
 cut as (
     select
-        wanted.job_id,
+        wanted.series_id,
+        wanted.period_s,
         wanted.bin_ns,
-        job_timeline.t_ns - job_timeline.window_ns as start_ns,
-        job_timeline.t_ns as end_ns,
-        job_timeline.rate_bps,
-        job_timeline.up_bps,
+        series_bursts.t_ns - series_bursts.window_ns as start_ns,
+        series_bursts.t_ns as end_ns,
+        series_bursts.rate_bps,
+        series_bursts.up_bps,
         unnest(
             range(
-                (job_timeline.t_ns - job_timeline.window_ns) // wanted.bin_ns,
-                (job_timeline.t_ns - 1) // wanted.bin_ns + 1
+                (series_bursts.t_ns - series_bursts.window_ns) // wanted.bin_ns,
+                (series_bursts.t_ns - 1) // wanted.bin_ns + 1
             )
         ) as i_bin
     from wanted
-    inner join job_timeline on wanted.job_id = job_timeline.job_id
-    where job_timeline.rate_bps is not null and job_timeline.window_ns < wanted.period_s * 5e8
+    inner join series_bursts on wanted.series_id = series_bursts.series_id
+    where series_bursts.rate_bps is not null and series_bursts.window_ns < wanted.period_s * 5e8
 ),
 
 covered as (
@@ -93,13 +96,14 @@ pieces as (
 
 job_bins as (
     select
-        job_id,
+        series_id,
+        period_s,
         bin_ns,
         i_bin,
         sum(bits) * 1e9 / bin_ns as rate_bps,
         case when sum(bits) * 1e9 / bin_ns > any_value(up_bps) then i_bin end as i_busy
     from pieces
-    group by job_id, bin_ns, i_bin
+    group by series_id, period_s, bin_ns, i_bin
     having sum(overlap_ns) = bin_ns
 ),
 
@@ -110,11 +114,11 @@ bursts as (
     from job_bins
     window
         so_far as (
-            partition by job_id, bin_ns order by i_bin
+            partition by series_id, period_s, bin_ns order by i_bin
             rows between unbounded preceding and current row
         ),
         onward as (
-            partition by job_id, bin_ns order by i_bin
+            partition by series_id, period_s, bin_ns order by i_bin
             rows between current row and unbounded following
         )
 ),
@@ -129,9 +133,13 @@ demands as (
         crossings.job_id,
         bursts.i_bin,
         bursts.is_up,
-        cast(round(bursts.rate_bps * crossings.load_frac) as bigint) as demand_bps
+        cast(round(bursts.rate_bps * crossings.demand_frac) as bigint) as demand_bps
     from crossings
-    inner join bursts on crossings.job_id = bursts.job_id and crossings.bin_ns = bursts.bin_ns
+    inner join bursts
+        on
+            crossings.series_id = bursts.series_id
+            and crossings.period_s = bursts.period_s
+            and crossings.bin_ns = bursts.bin_ns
 )
 
 select

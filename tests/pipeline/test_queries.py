@@ -62,7 +62,7 @@ def test_the_order_is_total(query: Query, database: Database) -> None:
 @pytest.mark.parametrize("query", list_queries(), ids=lambda query: query.name)
 def test_no_column_is_of_a_type_that_json_lacks(query: Query, database: Database) -> None:
     types = {str(field.type) for field in database.run(query.name).schema}
-    assert types <= {"string", "double", "int16", "int32", "int64", "uint64", "timestamp[ns]"}
+    assert types <= {"bool", "string", "double", "int16", "int32", "int64", "uint64", "timestamp[ns]"}
 
 
 @pytest.mark.parametrize("query", list_views(), ids=lambda query: query.name)
@@ -141,6 +141,48 @@ def test_jobs_that_take_turns_share_nothing(tmp_path: Path) -> None:
             assert (row["shared_s"], row["over_bytes"], row["n_windows"]) == (0, 0, 0)
             assert row["observed_s"] == pytest.approx(20.0)
         assert database.run("windows_by_link").num_rows == 0
+
+
+def test_each_direction_is_measured_where_both_are_counted(tmp_path: Path) -> None:
+    starts_ns = {"p1": 0, "p2": 50_000_000}
+    rates_bps = {"receive": 300e6, "transmit": 150e6}
+    reads = {
+        port("sw1", device, direction): on_off_counter(
+            period_ns=PERIOD_NS, up_ns=100_000_000, rate_bps=rate_bps, start_ns=start_ns
+        )
+        for device, start_ns in starts_ns.items()
+        for direction, rate_bps in rates_bps.items()
+    }
+    root = tmp_path / "lake"
+    lake = make_lake(root, reads)
+    add_advice(root, lake)
+    halved_ids = {row["series_id"] for row in lake.read("series").to_pylist() if row["direction"] == "transmit"}
+    for name, columns in {"profiles": ("mean_bps", "peak_bps"), "phases": ("rate_bps",)}.items():
+        table = lake.read(name)
+        rows = table.to_pylist()
+        for row in rows:
+            row.update({column: row[column] / 2 for column in columns if row["series_id"] in halved_ids})
+        lake.replace(name, type(table).from_pylist(rows, schema=table.schema))
+    with open_lake(root) as database:
+        jobs = database.run("jobs_by_link").to_pylist()
+        contention = database.run("contention_by_link").to_pylist()
+        loads = database.run("links_by_load").to_pylist()
+    means_bps = {(row["link_id"], row["direction"], row["is_measured"]): row["mean_bps"] for row in jobs}
+    assert means_bps["trunk", "forward", True] == pytest.approx(120e6)
+    assert means_bps["trunk", "backward", True] == pytest.approx(60e6)
+    assert means_bps["a1", "backward", True] == pytest.approx(60e6)
+    assert only(loads, link_id="a1", direction="backward")["mean_bps"] == pytest.approx(60e6)
+    assert means_bps["a2", "forward", False] == pytest.approx(120e6)
+    assert {row["load_frac"] for row in jobs} == {1.0}
+    forward, backward = (only(contention, direction=direction) for direction in ("forward", "backward"))
+    assert forward["over_bytes"] == pytest.approx(100_000_000, rel=1e-6)
+    assert backward["over_bytes"] == 0
+    assert backward["shared_s"] == pytest.approx(80 * 0.05)
+
+
+def test_a_direction_that_is_not_counted_is_assumed_alike_and_says_so(database: Database) -> None:
+    rows = database.run("jobs_by_link", link_id="trunk").to_pylist()
+    assert {(row["direction"], row["is_measured"]) for row in rows} == {("forward", True), ("backward", False)}
 
 
 def test_contention_needs_both_jobs_observed_at_one_time(tmp_path: Path) -> None:
