@@ -18,7 +18,13 @@ __all__ = ["rate_series"]
 UNBOUNDED_BITS: Final = 64
 
 
-def rate_series(series: Series, *, t_ns: NDArray[np.int64], value: NDArray[np.int64]) -> RateSeries:
+def rate_series(
+    series: Series,
+    *,
+    t_ns: NDArray[np.int64],
+    value: NDArray[np.int64],
+    flags: NDArray[np.uint16] | None = None,
+) -> RateSeries:
     """Return the rate of a series of bytes.
 
     Parameters
@@ -29,6 +35,9 @@ def rate_series(series: Series, *, t_ns: NDArray[np.int64], value: NDArray[np.in
         Time of each reading, UTC epoch ns, shape (n_readings,).
     value
         The readings in canonical bytes, shape (n_readings,).
+    flags
+        What their recorder knew of them, shape (n_readings,): a window that ends with a saturated or impossible reading
+        is not known.
 
     Raises
     ------
@@ -40,6 +49,8 @@ def rate_series(series: Series, *, t_ns: NDArray[np.int64], value: NDArray[np.in
         rate = RateSeries.from_deltas(t_ns, value[1:])
     else:
         rate = RateSeries.from_counter(t_ns, value, width_bits=_width_bits(series))
+    if flags is not None and flags.size:
+        rate = rate.flagged(t_ns, flags)
     return rate.named(
         host=series.host, device=series.device, port=series.port, direction=series.direction, layer=series.layer
     )

@@ -166,6 +166,13 @@ class RateSeries:
         """Return the same series with the names of what it was measured on."""
         return replace(self, host=host, device=device, port=port, direction=direction, layer=layer)
 
+    def flagged(self, t_ns: NDArray[np.int64], flags: NDArray[np.uint16]) -> Self:
+        """Return the same series with what the recorder knew of each read; windows that end in a bad one are not known."""
+        at_end = dict(zip(t_ns.tolist(), flags.tolist(), strict=True))
+        known_flags = np.array([at_end.get(edge, 0) for edge in self.edges_ns[1:].tolist()], dtype=np.uint16)
+        bad = (known_flags & np.uint16(Flag.SATURATED | Flag.IMPOSSIBLE)) != 0
+        return replace(self, flags=self.flags | known_flags, known=self.known & ~bad)
+
     @property
     def n_samples(self) -> int:
         """Number of windows."""

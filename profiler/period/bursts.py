@@ -12,6 +12,8 @@ __all__ = ["runs", "threshold"]
 FLOOR_FRAC: Final = 1e-3
 """Rates under this fraction of the high level are as good as none; it bounds the log scale below."""
 N_LEVELS: Final = 128
+STEADY: Final = 1e-6
+"""A range of log rates that is rounding, not two levels."""
 
 
 def threshold(rate_bps: NDArray[np.float64]) -> float:
@@ -32,6 +34,8 @@ def threshold(rate_bps: NDArray[np.float64]) -> float:
         return 0.0
     high_bps = float(ordered[np.searchsorted(total, 0.9 * total[-1])])
     levels = np.log(np.clip(rate_bps, FLOOR_FRAC * high_bps, high_bps))
+    if np.ptp(levels) < STEADY:
+        return high_bps
     counts, edges = np.histogram(levels, bins=N_LEVELS)
     centres = 0.5 * (edges[:-1] + edges[1:])
     below = np.cumsum(counts)[:-1]

@@ -18,7 +18,7 @@ from profiler.period.bursts import runs, threshold
 from profiler.period.cycles import Cycles, track
 from profiler.period.estimate import PeriodEstimate
 from profiler.period.evidence import MULTIPLES, Evidence, propose, weigh
-from profiler.period.groups import group_size
+from profiler.period.groups import group_period
 from profiler.period.length import typical_length
 from profiler.period.onsets import find_onsets
 from profiler.period.prepare import MIN_BINS, Prepared, prepare, scales
@@ -40,6 +40,7 @@ CONTRAST_ACCEPT: Final = 0.1
 KEEPS_FRAC: Final = 0.85
 MAX_PARTS: Final = 24
 PART_BINS: Final = 8
+
 SAME_FRAC: Final = 0.1
 """Candidates this close to each other are one period, seen at several scales."""
 MIN_GOOD_CYCLES: Final = 4
@@ -185,10 +186,10 @@ def _count_bursts(rate_bps: NDArray[np.float64]) -> int | None:
 def _followed(series: RateSeries, prepared: Prepared, *, best: Evidence) -> PeriodEstimate:
     """Follow the iterations, and answer with their median."""
     cycles = track(prepared, best.period_s)
-    n_grouped = group_size(prepared, cycles, period_s=best.period_s)
-    if n_grouped > 1:
-        best = replace(best, period_s=n_grouped * best.period_s)
-        cycles = track(prepared, best.period_s)
+    period_s = group_period(prepared, cycles, period_s=best.period_s)
+    if period_s > best.period_s:
+        best = replace(best, period_s=period_s)
+        cycles = track(prepared, period_s)
     onsets_s = find_onsets(series.resample(prepared.dt_s), cycles, period_s=best.period_s)
     if onsets_s is not None and _spread(_lengths(onsets_s, best.period_s, longest=PAUSE)) <= MAX_ONSET_SPREAD:
         return _answer(onsets_s, best, cycles=cycles, dt_s=prepared.dt_s, at_onsets=True)

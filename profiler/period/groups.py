@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from profiler.period.cycles import Cycles
     from profiler.period.prepare import Prepared
 
-__all__ = ["group_size"]
+__all__ = ["group_period"]
 
 MAX_GROUP: Final = 6
 MIN_REPEATS: Final = 3
@@ -31,28 +31,41 @@ BIN_EFFECT: Final = 0.3
 the square of the bins in a part."""
 
 
-def group_size(prepared: Prepared, cycles: Cycles, *, period_s: float) -> int:
-    """Return how many consecutive cycles make one iteration: 1, unless cycles differ in turn.
+def group_period(prepared: Prepared, cycles: Cycles, *, period_s: float) -> float:
+    """Return the period of the smallest group of cycles that differ in turn, or the period itself if none do.
 
     Notes
     -----
     Each cycle is cut into equal parts, whose volumes are interpolated from the cumulative signal, so that a start may
-    fall within a bin. For groups of m, the cycles are m classes in turn; an F test compares the variance between the
-    classes' mean shapes with that within them. The smallest m whose chance is under `P_CHANCE` and whose effect is
-    above `EFFECT_FRAC` wins,
-    if both halves of the series agree on what the differences are.
+    fall within a bin; the time to the next start counts as one more part. For groups of m, the cycles are m classes in
+    turn, by the clock or, where bursts are not evenly spaced, by their order; an F test compares the variance between
+    the classes' mean shapes with that within them. The smallest m whose chance is under `P_CHANCE` and whose effect is
+    above `EFFECT_FRAC` wins, if both halves of the series agree on what the differences are.
     """
     n_parts = min(N_PARTS, int(period_s / prepared.dt_s / MIN_PART_BINS))
-    if n_parts < 4:
-        return 1
-    turns = np.round((cycles.starts_s - cycles.starts_s[0]) / period_s).astype(np.int64)
-    turns = turns[cycles.good]
-    volumes = _volumes(prepared, cycles.starts_s[cycles.good], period_s=period_s, n_parts=n_parts)
+    starts_s = cycles.starts_s[cycles.good]
+    if n_parts < 4 or starts_s.size < 2 * MIN_REPEATS:
+        return period_s
+    shapes = _shapes(prepared, starts_s, period_s=period_s, n_parts=n_parts)
     least = max(EFFECT_FRAC, BIN_EFFECT * (n_parts * prepared.dt_s / period_s) ** 2)
+    by_clock = np.round((starts_s - starts_s[0]) / period_s).astype(np.int64)
+    by_order = np.arange(starts_s.size)
     for n_cycles in range(2, MAX_GROUP + 1):
-        if turns.size >= MIN_REPEATS * n_cycles and _differ(volumes, turns % n_cycles, n_cycles=n_cycles, least=least):
-            return n_cycles
-    return 1
+        if starts_s.size < MIN_REPEATS * n_cycles:
+            return period_s
+        if _differ(shapes, by_clock % n_cycles, n_cycles=n_cycles, least=least):
+            return n_cycles * period_s
+        if _differ(shapes, by_order % n_cycles, n_cycles=n_cycles, least=least):
+            return float(np.median(starts_s[n_cycles:] - starts_s[:-n_cycles]))
+    return period_s
+
+
+def _shapes(prepared: Prepared, starts_s: NDArray[np.float64], *, period_s: float, n_parts: int) -> NDArray[np.float64]:
+    """Return each cycle's volumes, and the time to the next start on a scale like theirs, shape (n_cycles, n_parts + 1)."""
+    volumes = _volumes(prepared, starts_s, period_s=period_s, n_parts=n_parts)
+    scale = np.sqrt(np.sum((volumes.mean(axis=0) - volumes.mean()) ** 2))
+    lengths = np.clip(np.diff(starts_s) / period_s, 0.0, 2.0)
+    return np.column_stack([volumes, scale * np.append(lengths, np.median(lengths))])
 
 
 def _volumes(
@@ -76,7 +89,7 @@ def _differ(volumes: NDArray[np.float64], classes: NDArray[np.int64], *, n_cycle
     free_between = (n_cycles - 1) * FREE_PARTS
     free_within = (len(volumes) - n_cycles) * FREE_PARTS
     ratio = (between / free_between) / max(within / free_within, np.finfo(np.float64).tiny)
-    shape = len(volumes) * np.sum((common - common.mean()) ** 2)
+    shape = len(volumes) * np.sum((common[:-1] - common[:-1].mean()) ** 2)
     if between < least * shape or f_distribution.sf(ratio, free_between, free_within) > P_CHANCE:
         return False
     early, late = (
