@@ -56,8 +56,8 @@ counters as (
         on
             trunks.job_id = job_ports.job_id
             and (
-                (job_ports.host_direction = 'transmit' and job_ports.peer = trunks.from_node)
-                or (job_ports.host_direction = 'receive' and job_ports.peer = trunks.to_node)
+                (job_ports.host_direction = 'transmit' and trunks.from_node = job_ports.peer)
+                or (job_ports.host_direction = 'receive' and trunks.to_node = job_ports.peer)
             )
 ),
 
