@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 ran well and the answer is no, 13
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -22,7 +23,7 @@ from pipeline.cli.report import report
 from pipeline.cli.sql import sql
 from profiler.errors import OffbeatError, UsageError
 
-__all__ = ["COMMANDS", "app", "main", "run"]
+__all__ = ["COMMANDS", "INTERRUPTED", "app", "main", "run"]
 
 COMMANDS: Final[dict[str, Callable[..., Any]]] = {
     "demo": demo,
@@ -36,6 +37,9 @@ COMMANDS: Final[dict[str, Callable[..., Any]]] = {
     "report": report,
 }
 """Every command; its module parses, calls one function and prints. Heavy libraries are imported inside it."""
+
+INTERRUPTED: Final = 130
+"""What a shell tells of a command that SIGINT ended."""
 
 app = typer.Typer(
     name="offbeat",
@@ -59,7 +63,13 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         app(arguments)
     except SystemExit as done:
-        return done.code if isinstance(done.code, int) else int(done.code is not None)
+        code = done.code if isinstance(done.code, int) else int(done.code is not None)
+        if code == INTERRUPTED:
+            sys.stderr.write("offbeat: interrupted\n")
+        return code
+    except KeyboardInterrupt:
+        sys.stderr.write("offbeat: interrupted\n")
+        return INTERRUPTED
     except UsageError as error:
         sys.stderr.write(f"offbeat: {error}\n")
         return 2
@@ -71,4 +81,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def run() -> None:
     """Entry point of the installed command."""
-    sys.exit(main())
+    code = main()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone, as head does; the interpreter would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = code or 1
+    sys.exit(code)

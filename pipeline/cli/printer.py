@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+import unicodedata
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -67,8 +68,13 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, output: Format, columns: Se
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in names:
         # The last column holds the prose, and alone may be folded.
-        table.add_column(name, overflow="fold", no_wrap=name != names[-1])
+        table.add_column(_shown(name), overflow="fold", no_wrap=name != names[-1])
     for row in rows:
-        table.add_row(*("-" if row[name] is None else str(row[name]) for name in names))
+        table.add_row(*("-" if row[name] is None else _shown(str(row[name])) for name in names))
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     Console(file=sys.stdout, width=width, highlight=False, markup=False).print(table)
+
+
+def _shown(text: str) -> str:
+    """Return text whose control characters are written out: a name must not command the terminal."""
+    return "".join(repr(letter)[1:-1] if unicodedata.category(letter) == "Cc" else letter for letter in text)

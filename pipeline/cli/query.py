@@ -14,17 +14,17 @@ __all__ = ["query"]
 
 
 def query(
-    name: Annotated[str | None, typer.Argument(help="Name of the query; see --list.")] = None,
-    lake: Annotated[Path | None, typer.Option("--lake", help="Folder of the lake.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of the query; see --list.")] = None,
+    lake: Annotated[Path | None, typer.Option("--lake", metavar="FOLDER", help="Folder of the lake.")] = None,
     param: Annotated[
-        list[str] | None, typer.Option("--param", help="name=value of a parameter; may be repeated.")
+        list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="A parameter's value; may be repeated.")
     ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the queries, their parameters and defaults.")] = False,
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
 ) -> None:
-    """Answer a named question about the lake: jobs by link, contention, coverage, advice.
+    """Answer a named question about the lake, such as jobs_by_link.
 
     Example:
 

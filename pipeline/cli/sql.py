@@ -15,11 +15,14 @@ __all__ = ["sql"]
 
 
 def sql(
-    lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake.")],
-    statement: Annotated[str | None, typer.Argument(help="One statement that reads; - or none: from stdin.")] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="Read the statement from a file.")] = None,
+    lake: Annotated[Path, typer.Option("--lake", metavar="FOLDER", help="Folder of the lake.")],
+    statement: Annotated[
+        str | None, typer.Argument(metavar="STATEMENT", help="One statement that reads; - or none: from stdin.")
+    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Read the statement from a file.")] = None,
     export: Annotated[
-        Path | None, typer.Option("--export", help="Write a DuckDB database of views over the lake instead.")
+        Path | None,
+        typer.Option("--export", metavar="FILE", help="Write a DuckDB database of views over the lake instead."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --export if it exists.")] = False,
     output: FormatOption = Format.TABLE,
@@ -32,7 +35,7 @@ def sql(
 
         offbeat sql --lake lake "select host, device, max(rate_bps) as top_bps from rates group by all order by all"
     """
-    from pipeline.sql import export_views, open_lake, plain_rows
+    from pipeline.sql import export_views, open_lake, plain_rows, unique_names
 
     if export is not None:
         if statement is not None or file is not None:
@@ -43,11 +46,11 @@ def sql(
     with open_lake(lake) as database:
         answer = database.sql(text)
     chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
-    rows = plain_rows(answer)
+    columns, rows = unique_names(answer.column_names), plain_rows(answer)
     if chosen is Format.JSON:
-        print_json({"kind": "rows", "version": 1, "columns": answer.column_names, "rows": rows})
+        print_json({"kind": "rows", "version": 1, "columns": columns, "rows": rows})
     else:
-        print_rows(rows, output=chosen, columns=answer.column_names)
+        print_rows(rows, output=chosen, columns=columns)
 
 
 def _statement(statement: str | None, file: Path | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipeline.sql.catalog import Parameter, Query, find_query, list_queries, list_views
 from pipeline.sql.database import Database, open_lake
 from pipeline.sql.export import export_views
-from pipeline.sql.rows import plain_rows
+from pipeline.sql.rows import plain_rows, unique_names
 
 __all__ = [
     "Database",
@@ -17,4 +17,5 @@ __all__ = [
     "list_views",
     "open_lake",
     "plain_rows",
+    "unique_names",
 ]

@@ -74,6 +74,8 @@ class Database:
         ]
         self._connection.execute("set allowed_paths = ?", [readable])
         self._connection.execute("set enable_external_access = false")
+        # It would be drawn on stdout, amid the answer.
+        self._connection.execute("set enable_progress_bar = false")
         self._connection.execute("set lock_configuration = true")
 
     def __enter__(self) -> Self:
@@ -115,7 +117,13 @@ class Database:
 
     def _table(self, statement: str, values: Mapping[str, Any]) -> pa.Table:
         try:
-            return self._connection.sql(statement, params=dict(values)).to_arrow_table()
+            # An empty mapping would run the statement here at once, deaf to Ctrl-C.
+            return self._connection.sql(statement, params=dict(values) or None).to_arrow_table()
+        except RuntimeError as error:
+            # DuckDB's word for a SIGINT that it saw in the midst of a query.
+            if "interrupted" in str(error):
+                raise KeyboardInterrupt from None
+            raise
         except (duckdb.BinderException, duckdb.CatalogException) as error:
             raise UsageError(self._with_place(error, statement, values)) from None
         except duckdb.OutOfMemoryException as error:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import signal
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -99,3 +103,52 @@ def test_an_export_is_read_by_any_duckdb_client(lake: Path, capsys: pytest.Captu
         assert client.sql("select count(*) from samples").fetchall() == [(3 * 20_001,)]
     assert main(["sql", "--lake", str(lake), "--export", str(target)]) == 2
     assert main(["sql", "--lake", str(lake), "--export", str(target), "--force"]) == 0
+
+
+def test_columns_of_one_name_are_told_apart(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    statement = "select 1 as a, 2 as a, 3 as a_1"
+    assert main(["sql", "--lake", str(lake), statement, "--csv"]) == 0
+    assert capsys.readouterr().out.split() == ["a,a_1,a_1_1", "1,2,3"]
+    assert main(["sql", "--lake", str(lake), statement, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["columns"] == ["a", "a_1", "a_1_1"]
+    assert document["rows"] == [{"a": 1, "a_1": 2, "a_1_1": 3}]
+
+
+def test_control_characters_do_not_reach_the_terminal(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    statement = "select 'red' || chr(27) || '[31m' || chr(0) || chr(133) || 'é' as \"n\x1b\""
+    assert main(["sql", "--lake", str(lake), statement]) == 0
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == [r"n\x1b", r"red\x1b[31m\x00\x85é"]
+
+
+LONG = "select count(*) from range(100000000000) where range % 7 = 3"
+
+
+@pytest.mark.parametrize("statement", [LONG, "explain analyze " + LONG])
+def test_ctrl_c_ends_a_query_and_stdout_stays_empty(lake: Path, statement: str) -> None:
+    command = subprocess.Popen(
+        [sys.executable, "-c", "from pipeline.cli.main import run; run()", "sql", "--lake", str(lake), statement],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        time.sleep(4)
+        command.send_signal(signal.SIGINT)
+        printed, complaint = command.communicate(timeout=10)
+    finally:
+        command.kill()
+    assert (command.returncode, printed, complaint) == (130, "", "offbeat: interrupted\n")
+
+
+def test_a_reader_that_goes_early_sees_no_traceback(lake: Path) -> None:
+    command = subprocess.Popen(
+        [sys.executable, "-c", "from pipeline.cli.main import run; run()", "sql", "--lake", str(lake), "select 1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert command.stdout is not None
+    command.stdout.close()
+    command.stdout = None
+    _, complaint = command.communicate(timeout=20)
+    assert (command.returncode, complaint) == (1, b"")
