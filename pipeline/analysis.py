@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pipeline.shifts import ShiftPlan
     from profiler.phases import TrafficProfile
 
-__all__ = ["LINK_COLUMNS", "Analysis", "LinkAnalysis", "Skipped"]
+__all__ = ["LINK_COLUMNS", "Analysis", "LinkAnalysis", "Skipped", "were_apart"]
 
 LINK_COLUMNS: Final = (
     "link",
@@ -33,8 +33,20 @@ LINK_COLUMNS: Final = (
 )
 """Columns of `Analysis.to_rows`."""
 
-_FITTING: Final = frozenset({"uncontended", "compatible", "paced"})
-"""Verdicts that let jobs share a link without loss."""
+_FITTING: Final = frozenset({"compatible", "paced"})
+"""Verdicts that let jobs share a contended link without loss."""
+
+
+APART_SHARE: Final = 0.1
+"""Jobs keep apart if they share at most this part of the Up time of one; the edges of bursts are blurred."""
+
+
+def were_apart(shared_frac: float | None, profiles: Iterable[TrafficProfile]) -> bool | None:
+    """Return whether jobs kept clear of each other, given how much of the time several were Up; None if unknown."""
+    duties = [profile.duty_frac for profile in profiles if profile.duty_frac is not None]
+    if shared_frac is None or not duties:
+        return None
+    return shared_frac <= APART_SHARE * min(duties)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +62,9 @@ class LinkAnalysis:
     """One direction of one link: the demand that each job puts on it, and how they fit.
 
     ``demands`` maps a job to its demand on this link as it was solved: the job's own profile (corrected for
-    congestion), times its weight on the link.
+    congestion), times its weight on the link. ``is_interleaved`` says that the jobs were seen to fit as well as they
+    can, and steadily. ``shared_frac`` is the part of the recording in which two or more jobs were Up, None where they
+    were not seen at one time.
     """
 
     link: str
@@ -58,6 +72,13 @@ class LinkAnalysis:
     capacity_bps: float
     demands: Mapping[str, TrafficProfile]
     compatibility: Compatibility
+    is_interleaved: bool = False
+    shared_frac: float | None = None
+
+    @property
+    def were_apart(self) -> bool | None:
+        """Whether the recording shows the jobs' bursts clear of each other; None if it cannot be said."""
+        return were_apart(self.shared_frac, self.demands.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +102,9 @@ class Analysis(Tabular):
 
     @property
     def has_answer(self) -> bool:
-        """Whether something is periodic and, where jobs meet, they fit on some link or can be made to."""
-        fitting = any(link.compatibility.verdict in _FITTING for link in self.links)
-        return self.n_periodic > 0 and (fitting or not self.links)
+        """Whether something is periodic and, if links are contended, shifts make the jobs fit on one of them."""
+        contended = [link.compatibility.verdict for link in self.links if link.compatibility.verdict != "uncontended"]
+        return self.n_periodic > 0 and (not contended or not _FITTING.isdisjoint(contended))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ``analysis`` document of DESIGN section 6, and the plan."""

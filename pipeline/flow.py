@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pipeline.analysis import Analysis, LinkAnalysis, Skipped
-from pipeline.links import solve_links
+from pipeline.links import settle_links, solve_links
 from pipeline.meetings import find_meetings, job_profiles, own_profiles
 from pipeline.omissions import omissions
 from pipeline.profiles import profile_lake, profile_tables
@@ -60,17 +60,21 @@ def analyze(
     store.replace_all(profile_tables(series.values()))
     with open_lake(store.root) as database:
         jobs = database.run("profiles_by_job").to_pylist()
-        meetings = find_meetings(database.run("jobs_by_link", min_jobs=2).to_pylist())
+        meetings = find_meetings(
+            database.run("jobs_by_link", min_jobs=2).to_pylist(),
+            overlaps=database.run("contention_by_link").to_pylist(),
+        )
     profiles = {series_id: one.profile for series_id, one in series.items()}
     own = own_profiles(
         job_profiles(jobs, profiles), meetings, bottlenecks_bps={job["job_id"]: job["bottleneck_bps"] for job in jobs}
     )
-    links = solve_links(meetings, own)
+    solved = solve_links(meetings, own)
+    plan = recommend(solved)
     analysis = Analysis(
         profiles={profile.label: profile for profile in profiles.values()},
         jobs={job: profile for job, profile in own.items() if profile.status == "periodic"},
-        links=links,
-        plan=recommend(links),
+        links=settle_links(solved, plan),
+        plan=plan,
         skipped=omissions(jobs=jobs, ports=ports, profiles=profiles),
     )
     store.replace_all(analysis.to_tables())

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from pipeline.analysis import were_apart
 from pipeline.bottleneck import behind
 from pipeline.compat import own_profile
 from profiler.phases import TrafficProfile
@@ -25,33 +26,43 @@ MATERIAL_FRAC: Final = 1e-3
 class Meeting:
     """Two or more jobs on one direction of a link.
 
-    ``load_frac`` maps a job to its demand on the link, as a fraction of the rate that its profile tells.
+    ``load_frac`` maps a job to its demand on the link, as a fraction of the rate that its profile tells;
+    ``shared_frac`` is the part of the recording in which two or more were Up, None if they were not seen at one time.
     """
 
     link: str
     direction: str
     capacity_bps: float
     load_frac: Mapping[str, float]
+    shared_frac: float | None = None
 
     def is_contended(self, peaks_bps: Mapping[str, float]) -> bool:
         """Return whether the peaks of all jobs together exceed the capacity."""
         return sum(peaks_bps[job] * load_frac for job, load_frac in self.load_frac.items()) > self.capacity_bps
 
+    def was_kept_apart(self, profiles: Mapping[str, TrafficProfile]) -> bool:
+        """Return whether the bursts of the jobs were seen all but never at one time."""
+        return were_apart(self.shared_frac, [profiles[job] for job in self.load_frac]) is True
 
-def find_meetings(rows: Sequence[Mapping[str, Any]]) -> list[Meeting]:
+
+def find_meetings(rows: Sequence[Mapping[str, Any]], *, overlaps: Sequence[Mapping[str, Any]] = ()) -> list[Meeting]:
     """Group jobs by link and direction.
 
     Parameters
     ----------
     rows
         Rows of query ``jobs_by_link``, in its order. A job without a profile has load 1 of what is not known.
+    overlaps
+        Rows of query ``contention_by_link``.
     """
+    shared_fracs = {(row["link_id"], row["direction"]): row["shared_frac"] for row in overlaps}
     return [
         Meeting(
             link=link,
             direction=direction,
             capacity_bps=capacity_bps,
             load_frac={row["job_id"]: 1.0 if row["load_frac"] is None else row["load_frac"] for row in jobs},
+            shared_frac=shared_fracs.get((link, direction)),
         )
         for (link, direction, capacity_bps), jobs in groupby(rows, itemgetter("link_id", "direction", "capacity_bps"))
     ]
@@ -90,12 +101,18 @@ def own_profiles(
     profiles
         As measured, by job.
     meetings
-        Where jobs meet: a job on a contended link was hindered, and is corrected by `own_profile`.
+        Where jobs meet: a job on a contended link was hindered, unless its bursts were seen to keep clear of the
+        others', and is corrected by `own_profile`.
     bottlenecks_bps
         The rate at which the slowest link of each job's path carries it; what it sends faster waits in a queue.
     """
     peaks_bps = {job: min(_peak_bps(profile), bottlenecks_bps[job] or inf) for job, profile in profiles.items()}
-    hindered = {job for meeting in meetings if meeting.is_contended(peaks_bps) for job in meeting.load_frac}
+    hindered = {
+        job
+        for meeting in meetings
+        if meeting.is_contended(peaks_bps) and not meeting.was_kept_apart(profiles)
+        for job in meeting.load_frac
+    }
     own: dict[str, TrafficProfile] = {}
     for job, profile in profiles.items():
         bottleneck_bps = bottlenecks_bps[job]

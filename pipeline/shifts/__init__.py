@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from pipeline.shifts.plan import ShiftPlan
 from pipeline.shifts.recommend import recommend
+from pipeline.shifts.standing import is_interleaved
 
-__all__ = ["ShiftPlan", "recommend"]
+__all__ = ["ShiftPlan", "is_interleaved", "recommend"]

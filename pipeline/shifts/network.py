@@ -15,6 +15,7 @@ from pipeline.compat.members import members_of
 from pipeline.compat.pacing import held_profile, jitter_of, plan_slots
 from pipeline.compat.relations import beat_of, tie_periods
 from pipeline.compat.timeline import Circle, excess_at
+from pipeline.shifts.standing import is_interleaved, present_slots
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,12 +91,12 @@ def network_of(component: Component, *, rng: np.random.Generator) -> LinkNetwork
     """Lay out the jobs of a component on one clock, and solve each of its links alone.
 
     If any link needs pacing, all jobs of the component are held to slots of one common period; else they keep their own
-    periods, measured ones tied where they agree within their errors.
+    periods, measured ones tied where they agree within their errors. Jobs that are interleaved already need no other
+    slots than the period that they have.
     """
     own = {job: next(link.demands[job] for link in component.links if job in link.demands) for job in component.jobs}
-    slots = None
-    if any(link.compatibility.verdict == "paced" for link in component.links):
-        slots = plan_slots(own)
+    slots = _slots(component, own)
+    if slots is not None:
         own = {job: held_profile(profile, slot_s=slots.slot_s[job]) for job, profile in own.items()}
     beats = [beat_of(profile, jitter_frac=jitter_of(profile)) for profile in own.values()]
     tied = tie_periods([demand_of(profile, name=job) for job, profile in own.items()], beats)
@@ -106,6 +107,15 @@ def network_of(component: Component, *, rng: np.random.Generator) -> LinkNetwork
     )
     bindings = tuple(binding for link in component.links for binding in _bind(link, clock=clock, rng=rng))
     return LinkNetwork(jobs=component.jobs, bindings=bindings, period_ns=clock.period_ns, slots=slots)
+
+
+def _slots(component: Component, own: Mapping[str, TrafficProfile]) -> SlotPlan | None:
+    paced = [link for link in component.links if link.compatibility.verdict == "paced"]
+    if all(is_interleaved(link) for link in paced):
+        present = present_slots(own)
+        if present is not None or not paced:
+            return present
+    return plan_slots(own)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from profiler.results import Tabular, json_ready
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from pipeline.compat.result import JobShift
+    from pipeline.simulation import JobRun
 
 __all__ = ["ShiftPlan"]
 
@@ -20,13 +22,18 @@ class ShiftPlan(Tabular):
     """One shift a job, the same on every link that the job crosses.
 
     ``gap`` is the mean over the links that bind jobs of how far the plan's score may lie below the best that any shifts
-    could reach on that link alone; 0 where every link has its best.
+    could reach on that link alone; 0 where every link has its best. ``left_out`` names (link, direction) where slots
+    would make some job slower; ``unmanaged`` and ``planned`` are the simulated iterations of each job of a component
+    that was rehearsed.
     """
 
     shifts: tuple[JobShift, ...]
     gap: float
     warnings: tuple[str, ...] = ()
     method: str = ""
+    left_out: tuple[tuple[str, str], ...] = ()
+    unmanaged: Mapping[str, JobRun] = field(default_factory=dict)
+    planned: Mapping[str, JobRun] = field(default_factory=dict)
 
     @property
     def shifts_s(self) -> dict[str, float]:

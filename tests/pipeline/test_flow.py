@@ -22,6 +22,7 @@ RIG = Path(__file__).parents[2].parent / "shared" / "data" / "rig"
 SAMPLE = Path(__file__).parents[2] / "sample_data"
 ALONE_PERIOD_S = 0.255
 ALONE_UP_S = 0.114
+HELD_SLOT_S = 0.266
 """Either job of the rig alone: 141 ms of computing, then 5.2 MB of all-reduce over 400 Mbit/s."""
 
 
@@ -220,14 +221,26 @@ def test_progress_counts_every_port(tmp_path: Path) -> None:
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
-@pytest.mark.parametrize("name", ["free", "paced"])
-def test_real_jobs_are_given_what_they_are_alone(rig: dict[str, tuple[Lake, Analysis]], name: str) -> None:
-    _, analysis = rig[name]
+def test_real_jobs_that_collide_are_given_what_they_are_alone(rig: dict[str, tuple[Lake, Analysis]]) -> None:
+    _, analysis = rig["free"]
     for own in analysis.jobs.values():
         assert own.period_s == pytest.approx(ALONE_PERIOD_S, rel=0.04)
         assert own.up_s == pytest.approx(ALONE_UP_S, rel=0.1)
     assert {link.compatibility.verdict for link in analysis.links} == {"paced"}
     assert overlap_s(analysis) == 0
+    assert [(link.is_interleaved, link.were_apart) for link in analysis.links] == [(False, False)] * 2
+
+
+def test_real_jobs_that_follow_a_plan_are_told_to_keep_it(rig: dict[str, tuple[Lake, Analysis]]) -> None:
+    _, analysis = rig["paced"]
+    for own in analysis.jobs.values():
+        assert own.period_s == pytest.approx(HELD_SLOT_S, rel=0.004)
+    for shift in analysis.plan.shifts:
+        assert shift.pace_period_s == pytest.approx(analysis.jobs[shift.job].period_s, rel=1e-3)
+    assert overlap_s(analysis) == 0
+    for link in analysis.links:
+        assert (link.is_interleaved, link.were_apart, link.compatibility.predicted) == (True, True, {})
+        assert "keep what holds them" in link.compatibility.reason
 
 
 def test_real_jobs_meet_when_unmanaged_and_hardly_when_paced(rig: dict[str, tuple[Lake, Analysis]]) -> None:

@@ -90,3 +90,18 @@ def test_a_jobs_demand_is_its_profile_times_its_load() -> None:
     assert demand["A"].peak_bps == 50e6
     assert demand["A"].mean_bps == pytest.approx(20e6)
     assert demand["A"].fold_bps.tolist() == [50e6, 0.0]
+
+
+@pytest.mark.parametrize(("shared_frac", "apart"), [(0.0, True), (0.02, True), (0.1, False), (None, False)])
+def test_a_job_seen_clear_of_the_others_was_not_hindered(shared_frac: float | None, *, apart: bool) -> None:
+    profiles = {"A": burst(0.1, 300e6, peak_bps=400e6), "B": burst(0.1, 300e6, peak_bps=400e6)}
+    together = replace(meeting(A=1.0, B=1.0), shared_frac=shared_frac)
+    own = own_profiles(profiles, [together], bottlenecks_bps=dict.fromkeys(profiles, CAPACITY_BPS))
+    assert together.was_kept_apart(profiles) == apart
+    assert (own["A"].period_s == profiles["A"].period_s) == apart
+
+
+def test_the_overlap_of_a_recording_goes_to_its_link_and_direction() -> None:
+    rows = [row("x", "backward", "A", 1.0), row("x", "backward", "B", 1.0), row("x", "forward", "A", 1.0)]
+    found = find_meetings(rows, overlaps=[{"link_id": "x", "direction": "backward", "shared_frac": 0.2}])
+    assert [one.shared_frac for one in found] == [0.2, None]

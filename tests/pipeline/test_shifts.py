@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,8 @@ from pipeline.compat.demand import demand_of
 from pipeline.compat.levels import Excess
 from pipeline.compat.pacing import held_profile
 from pipeline.compat.timeline import Circle, excess_at
-from pipeline.shifts import ShiftPlan, recommend
+from pipeline.shifts import ShiftPlan, is_interleaved, recommend
+from pipeline.simulation import Pace, SimulatedJob, simulate
 from profiler.pacer import Pacer
 from tests.pipeline.jobs import SolvedJobs, measured, solved_link, vgg
 
@@ -152,3 +154,120 @@ def test_the_pacer_follows_the_document(tmp_path: Path) -> None:
     path.write_text(json.dumps(document))
     assert Pacer.from_plan(path, job="B").is_on
     assert plan.to_arrow().column_names == ["job", "shift_s", "pace_period_s", "stretch_frac"]
+
+
+def growing_chain(n_jobs: int, *, ratio: float) -> list[SolvedJobs]:
+    """Like `chain`, each job longer than the last one by a ratio."""
+    jobs = [
+        measured(vgg(period_s=0.255 * ratio**i, up_s=0.114 * ratio**i), error_s=2e-4, jitter_frac=0.03)
+        for i in range(n_jobs)
+    ]
+    return [solved_link(f"l{i}", {f"j{i}": jobs[i], f"j{i + 1}": jobs[i + 1]}) for i in range(n_jobs - 1)]
+
+
+def simulated_means_s(links: list[SolvedJobs], plan: ShiftPlan) -> dict[str, float]:
+    """Mean iteration of each job that follows a plan, or begins at its shift."""
+    shifts = {shift.job: shift for shift in plan.shifts}
+    crossed: dict[str, list[str]] = {}
+    profiles: dict[str, TrafficProfile] = {}
+    for link in links:
+        for job, profile in link.demands.items():
+            crossed.setdefault(job, []).append(link.link)
+            profiles[job] = profile
+    jobs = [
+        SimulatedJob.from_profile(
+            profile,
+            name=job,
+            start_s=shifts[job].shift_s,
+            pace=Pace(period_s=slot_s, shift_s=shifts[job].shift_s) if (slot_s := shifts[job].pace_period_s) else None,
+            links=tuple(crossed[job]),
+        )
+        for job, profile in profiles.items()
+    ]
+    done = simulate(jobs, capacity_bps={link.link: link.capacity_bps for link in links}, n_iterations=600)
+    return {run.job: run.mean_s for run in done.runs}
+
+
+def test_a_slot_common_to_many_links_is_not_advised_where_it_slows_jobs() -> None:
+    # Each pair alone fits and is worth pacing; all held to the longest of seven, 461 ms, stretch the first by 81 %.
+    links = growing_chain(7, ratio=1.1)
+    assert {link.compatibility.verdict for link in links} == {"paced"}
+    plan = recommend(links)
+    assert all(shift.pace_period_s is None for shift in plan.shifts)
+    assert plan.left_out == tuple((f"l{i}", "forward") for i in range(6))
+    (warning,) = plan.warnings
+    assert "slower than it is unmanaged" in warning
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.02, 1.04, 1.07])
+def test_no_job_of_a_paced_chain_is_slower_than_unmanaged(ratio: float) -> None:
+    links = growing_chain(5, ratio=ratio)
+    plan = recommend(links)
+    unmanaged = ShiftPlan(shifts=tuple(replace(shift, pace_period_s=None) for shift in plan.shifts), gap=0)
+    with_plan, without = simulated_means_s(links, plan), simulated_means_s(links, unmanaged)
+    assert all(with_plan[job] <= 1.02 * without[job] for job in with_plan)
+
+
+def test_a_component_too_large_to_simulate_is_paced_only_if_that_stretches_no_job_far() -> None:
+    job = measured(vgg(up_s=0.1), error_s=2e-4, jitter_frac=0.03)
+    pair = solved_link("x", {"A": job, "B": job})
+    longer = [measured(vgg(period_s=0.255 * 1.01**i), error_s=2e-4, jitter_frac=0.03) for i in range(81)]
+
+    alike = recommend([between(pair, i, {f"j{i:03}": job, f"j{i + 1:03}": job}) for i in range(80)])
+    growing = recommend([between(pair, i, {f"j{i:03}": longer[i], f"j{i + 1:03}": longer[i + 1]}) for i in range(80)])
+
+    assert (alike.left_out, alike.planned) == ((), {})
+    assert [shift.pace_period_s for shift in alike.shifts] == pytest.approx([0.2652] * 81, abs=1e-6)
+    assert growing.left_out
+    assert max(shift.stretch_frac or 0.0 for shift in growing.shifts) <= 0.15
+
+
+def between(link: SolvedJobs, i: int, demands: dict[str, TrafficProfile]) -> SolvedJobs:
+    """The link of another two jobs, with the same answer."""
+    found = link.compatibility
+    shifts = tuple(replace(shift, job=job) for shift, job in zip(found.shifts, demands, strict=True))
+    return replace(link, link=f"l{i}", demands=demands, compatibility=replace(found, shifts=shifts))
+
+
+def interleaved_pair(*, period_s: float = 0.266, apart_s: float = 0.133, jitter_frac: float = 0.006) -> SolvedJobs:
+    """Two measured jobs of one period, the second so much later."""
+    a, b = (
+        measured(vgg(period_s=period_s), error_s=5e-4, jitter_frac=jitter_frac, anchor_ns=round(anchor_s * 1e9))
+        for anchor_s in (0.0, apart_s)
+    )
+    return solved_link("x", {"A": a, "B": b})
+
+
+def test_jobs_that_are_interleaved_keep_the_period_that_they_have() -> None:
+    period_s = 0.2556
+    for _ in range(4):
+        pair = interleaved_pair(period_s=period_s, apart_s=period_s / 2)
+        assert pair.compatibility.verdict == "paced"
+        assert is_interleaved(pair)
+        plan = recommend([pair])
+        (slot_s,) = {shift.pace_period_s for shift in plan.shifts}
+        assert slot_s == pytest.approx(0.2556, abs=1e-8)
+        assert plan.shifts_s["B"] == pytest.approx(0.1278, abs=1e-3)
+        period_s = slot_s or 0.0
+
+
+@pytest.mark.parametrize("others", [{"apart_s": 0.02}, {"jitter_frac": 0.04}])
+def test_jobs_that_collide_or_wander_are_not_taken_for_interleaved(others: dict[str, float]) -> None:
+    pair = interleaved_pair(**others)
+    assert not is_interleaved(pair)
+    assert recommend([pair]).shifts[0].pace_period_s == pytest.approx(0.266 * 1.04, rel=1e-6)
+
+
+def test_a_shift_that_lasts_can_be_applied_by_the_pacer_at_no_cost(tmp_path: Path) -> None:
+    pair = solved_link("x", {"A": vgg(), "B": vgg()})
+    assert pair.compatibility.verdict == "compatible"
+    plan = recommend([pair])
+    assert [(shift.pace_period_s, shift.stretch_frac) for shift in plan.shifts] == [(0.255, 0.0), (0.255, 0.0)]
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(plan.to_dict()))
+    assert Pacer.from_plan(path, job="B").is_on
+
+
+def test_a_shift_that_lasts_between_harmonic_jobs_keeps_each_period() -> None:
+    plan = recommend([solved_link("x", {"A": vgg(period_s=0.1, up_s=0.03), "B": vgg(period_s=0.2, up_s=0.05)})])
+    assert {shift.job: shift.pace_period_s for shift in plan.shifts} == {"A": 0.1, "B": 0.2}

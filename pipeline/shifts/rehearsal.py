@@ -1,0 +1,148 @@
+"""`Rehearsal`: the jobs of a component on all their links at once, as they run unmanaged and as a plan would have them.
+
+A link's own prediction knows its own jobs and its own slot only; a plan holds all jobs of a component to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from pipeline.compat.members import members_of
+from pipeline.compat.pacing import jitter_of
+from pipeline.simulation import JobRun, Pace, SimulatedJob, simulate
+
+if TYPE_CHECKING:
+    from pipeline.affinity import Component
+    from pipeline.compat.result import JobShift
+    from profiler.phases import TrafficProfile
+
+__all__ = ["Rehearsal", "rehearse"]
+
+N_RUNS: Final = 8
+N_ITERATIONS: Final = 120
+"""Of a run; unmanaged jobs begin each at random phases."""
+
+MIN_ITERATIONS: Final = 12
+FULL_LENGTH_COST: Final = 1024
+"""An iteration has an event a step, an event costs jobs times links: beyond this, runs are shorter in proportion."""
+
+MAX_COST: Final = 4096
+MAX_PERIOD_RATIO: Final = 32.0
+"""What is larger is not rehearsed: it would take too long."""
+
+MAX_JITTER_FRAC: Final = 0.5
+MAX_LOSS_FRAC: Final = 0.01
+"""A job that runs longer by less than this is as fast as before: so exact is the simulation."""
+
+MAX_STRETCH_FRAC: Final = 0.15
+"""A slot may be longer than the job's own period by more than this only where the job gains by it all the same."""
+
+MIN_SPEEDUP: Final = 1.03
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """Jobs and the capacity that other traffic leaves them, and each job's iterations when nobody is held."""
+
+    jobs: tuple[SimulatedJob, ...]
+    free_bps: Mapping[str, float]
+    unmanaged: Mapping[str, JobRun]
+    seed: int
+
+    def follow(self, shifts: Mapping[str, JobShift]) -> dict[str, JobRun]:
+        """Return each job's iterations when those that have a slot hold it, and the others run as they like."""
+
+        def begin(job: SimulatedJob, rng: np.random.Generator) -> SimulatedJob:
+            shift = shifts.get(job.name)
+            if shift is None or shift.pace_period_s is None:
+                return _anywhere(job, rng)
+            return replace(job, start_s=shift.shift_s, pace=Pace(period_s=shift.pace_period_s, shift_s=shift.shift_s))
+
+        return _run(self.jobs, free_bps=self.free_bps, seed=self.seed, begin=begin)
+
+    def losers(self, shifts: Mapping[str, JobShift], runs: Mapping[str, JobRun]) -> list[str]:
+        """Return the jobs that a plan makes slower in the mean or at the 90th percentile, or stretches for nothing.
+
+        The worst come first.
+        """
+        slower = {
+            job: run.mean_s / self.unmanaged[job].mean_s
+            for job, run in runs.items()
+            if _loses(self.unmanaged[job], run, shift=shifts.get(job))
+        }
+        return sorted(slower, key=lambda job: (-slower[job], job))
+
+
+def rehearse(component: Component, *, rng: np.random.Generator) -> Rehearsal | None:
+    """Simulate a component unmanaged; None if it is too large, or its periods too far apart, for that.
+
+    A job's traffic is that on the link on which it asks for most: the simulator gives it one rate on all its links.
+    """
+    jobs = tuple(_simulated(job, component) for job in component.jobs)
+    naturals_s = [job.natural_s for job in jobs]
+    if len(jobs) * len(component.links) > MAX_COST or max(naturals_s) > MAX_PERIOD_RATIO * min(naturals_s):
+        return None
+    free_bps = {
+        str(place): link.capacity_bps - members_of(link.demands).background_bps
+        for place, link in enumerate(component.links)
+    }
+    seed = int(rng.integers(2**31))
+    unmanaged = _run(jobs, free_bps=free_bps, seed=seed, begin=_anywhere)
+    return Rehearsal(jobs=jobs, free_bps=free_bps, unmanaged=unmanaged, seed=seed)
+
+
+def _simulated(job: str, component: Component) -> SimulatedJob:
+    demands = {
+        str(place): link.demands[job]
+        for place, link in enumerate(component.links)
+        if job in members_of(link.demands).profiles
+    }
+    heaviest = max(demands.values(), key=_volume_bits)
+    return replace(
+        SimulatedJob.from_profile(heaviest, name=job, links=tuple(demands)),
+        jitter_frac=min(jitter_of(heaviest), MAX_JITTER_FRAC),
+    )
+
+
+def _volume_bits(profile: TrafficProfile) -> float:
+    return sum(phase.width_s * phase.rate_bps for phase in profile.phases)
+
+
+def _anywhere(job: SimulatedJob, rng: np.random.Generator) -> SimulatedJob:
+    return replace(job, start_s=float(rng.uniform(0, job.natural_s)))
+
+
+def _run(
+    jobs: tuple[SimulatedJob, ...],
+    *,
+    free_bps: Mapping[str, float],
+    seed: int,
+    begin: Callable[[SimulatedJob, np.random.Generator], SimulatedJob],
+) -> dict[str, JobRun]:
+    """Return the iterations of several runs; the same seed gives the same phases and jitter."""
+    rng = np.random.default_rng(seed)
+    cost = max(FULL_LENGTH_COST, len(jobs) * sum(len(job.steps) for job in jobs) * len(free_bps))
+    n_iterations = max(MIN_ITERATIONS, N_ITERATIONS * FULL_LENGTH_COST // cost)
+    runs = [
+        simulate([begin(job, rng) for job in jobs], capacity_bps=free_bps, n_iterations=n_iterations, rng=rng)
+        for _ in range(N_RUNS)
+    ]
+    return {
+        job.name: JobRun(
+            job=job.name,
+            iteration_s=np.concatenate([run[job.name].iteration_s for run in runs]),
+            n_adjustments=sum(run[job.name].n_adjustments for run in runs),
+        )
+        for job in jobs
+    }
+
+
+def _loses(unmanaged: JobRun, planned: JobRun, *, shift: JobShift | None) -> bool:
+    if planned.mean_s > unmanaged.mean_s * (1 + MAX_LOSS_FRAC) or planned.p90_s > unmanaged.p90_s * (1 + MAX_LOSS_FRAC):
+        return True
+    is_stretched = shift is not None and (shift.stretch_frac or 0.0) > MAX_STRETCH_FRAC
+    return is_stretched and unmanaged.p90_s < MIN_SPEEDUP * planned.p90_s
