@@ -31,6 +31,7 @@ class Advice:
     reason: str
     shifts: tuple[JobShift, ...] = ()
     predicted: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 def advise(findings: Findings, *, rng: np.random.Generator) -> Advice:
@@ -49,8 +50,13 @@ def advise(findings: Findings, *, rng: np.random.Generator) -> Advice:
         if lasting is None or paced.verdict == "paced":
             return paced
     prediction = _predicted(findings, shifts=shifts, rng=rng)
-    predicted = prediction.figures("shifted") if prediction else {}
-    return Advice(verdict=lasting.verdict, reason=lasting.reason, shifts=shifts, predicted=predicted)
+    return Advice(
+        verdict=lasting.verdict,
+        reason=lasting.reason,
+        shifts=shifts,
+        predicted=prediction.figures("shifted") if prediction else {},
+        warnings=prediction.warnings if prediction else (),
+    )
 
 
 def advise_unshiftable(members: Members, *, capacity_bps: float) -> Advice:
@@ -72,6 +78,7 @@ def _advise_pacing(
         reason=judgement.reason,
         shifts=held if judgement.verdict == "paced" else shifts,
         predicted=prediction.figures("paced") if prediction else {},
+        warnings=prediction.warnings if prediction else (),
     )
 
 

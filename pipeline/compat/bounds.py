@@ -7,8 +7,7 @@ Three bounds, each valid whatever the periods; the largest counts.
   the highest of one meets the lowest of the other. More: a linear programme. For on/off jobs of equal demand d it is
   the closed form ``f(k d) + (rho - k) [f((k + 1) d) - f(k d)]`` with rho the sum of duties and k its floor.
 - Tree: where each job alone fits, the excess is at least the sum of pair excesses along any forest, so the maximum
-spanning
-  tree of exact pair minima bounds it.
+  spanning tree of exact pair minima bounds it.
 """
 
 from __future__ import annotations
@@ -77,7 +76,8 @@ def tree_bound(demands: Sequence[Demand], *, excess: Excess) -> float:
         return 0.0
     graph = nx.Graph()
     for i, j in combinations(range(len(demands)), 2):
-        graph.add_edge(i, j, weight=shift_curve(demands[i], demands[j], excess=excess).minimum_bps)
+        if demands[i].peak_bps + demands[j].peak_bps > free_bps:
+            graph.add_edge(i, j, weight=shift_curve(demands[i], demands[j], excess=excess).minimum_bps)
     return float(nx.maximum_spanning_tree(graph).size(weight="weight"))
 
 

@@ -3,8 +3,7 @@
 References
 ----------
 .. [1] S. Rajasekaran, M. Ghobadi, A. Akella, "CASSINI: Network-Aware Job Scheduling in Machine Learning Clusters",
-NSDI 2024,
-   sections 3 and 4.
+   NSDI 2024, sections 3 and 4.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from pipeline.compat.bounds import lower_bound
 from pipeline.compat.demand import superpose
 from pipeline.compat.levels import Levels, independent_levels, levels_of
@@ -22,8 +24,6 @@ from pipeline.compat.solver import place_jobs
 from pipeline.compat.timeline import Circle
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from pipeline.compat.demand import Demand
     from pipeline.compat.levels import Excess
 
@@ -77,11 +77,12 @@ def seen_by(
     excess: Excess,
 ) -> Excess:
     """Return the excess as one class sees it: the others at their shifts, at any phase."""
-    others = [excess.others]
-    for i, members in enumerate(classes):
-        if i != i_class:
-            others.append(_levels_at([demands[j] for j in members], shifts_ns=[shifts[j] for j in members]))
-    return replace(excess, others=independent_levels(others))
+    others = [
+        _levels_at([demands[j] for j in members], shifts_ns=[shifts[j] for j in members])
+        for i, members in enumerate(classes)
+        if i != i_class
+    ]
+    return replace(excess, others=independent_levels([excess.others, *others]))
 
 
 def place_classes(
@@ -93,8 +94,8 @@ def place_classes(
 ) -> ClassedPlacement:
     """Return the best shifts for ever, class by class, with a bound for all classes together.
 
-    Where no more than one class has several jobs, the others have no shift that matters: if that class's placement is
-    proved, so is the whole but for the residual.
+    A job alone in its class has no shift that matters. Where no more than one class has several jobs and its placement
+    is proved, so is the whole but for the residual.
 
     Parameters
     ----------
@@ -108,37 +109,46 @@ def place_classes(
         Source of the random starts.
     """
     classes = tuple(members for pool in pools for members in commensurate_classes(demands, pool=pool))
+    movable = [members for members in classes if len(members) > 1]
+    alone = [levels_of(demands[i]) for members in classes if len(members) == 1 for i in members]
+    beside = replace(excess, others=independent_levels([excess.others, *alone]))
+    placement = _sweep(demands, movable, excess=beside, rng=rng)
+    bound_bps = lower_bound(demands, excess=excess)
+    if placement.is_proved:
+        residual_bps = sum(_residual(demands, [c for c in classes if c[0] in pool]) for pool in pools)
+        bound_bps = max(bound_bps, placement.excess_bps - residual_bps)
+    return ClassedPlacement(placement=placement, bound_bps=min(bound_bps, placement.excess_bps), classes=classes)
+
+
+def _sweep(
+    demands: Sequence[Demand], movable: Sequence[tuple[int, ...]], *, excess: Excess, rng: np.random.Generator
+) -> Placement:
+    """Place one class of several jobs after the other, given the levels of all jobs that are alone."""
     shifts = [0] * len(demands)
-    proved = [False] * len(classes)
-    excess_bps, best_bps = 0.0, math.inf
-    for _ in range(N_SWEEPS if len(classes) > 1 else 1):
-        for i_class, members in enumerate(classes):
-            seen = seen_by(i_class, classes, demands=demands, shifts=shifts, excess=excess)
+    excess_bps, best_bps = float(excess(np.zeros(1))[0]), math.inf
+    is_proved = not movable
+    for _ in range(N_SWEEPS if len(movable) > 1 else 1):
+        for i_class, members in enumerate(movable):
+            seen = seen_by(i_class, movable, demands=demands, shifts=shifts, excess=excess)
             found = _place_class([demands[i] for i in members], excess=seen, rng=rng)
             for i_job, shift_ns in zip(members, found.shifts_ns, strict=True):
                 shifts[i_job] = shift_ns
-            excess_bps, proved[i_class] = found.excess_bps, found.is_proved
+            excess_bps, is_proved = found.excess_bps, found.is_proved and len(movable) == 1
         if excess_bps >= best_bps:
             break
         best_bps = excess_bps
-    placement = Placement(shifts_ns=tuple(shifts), excess_bps=excess_bps)
-    residual_bps = sum(_residual(demands, [c for c in classes if c[0] in pool]) for pool in pools)
-    bound_bps = lower_bound(demands, excess=excess)
-    if sum(len(members) > 1 for members in classes) <= 1 and all(proved):
-        bound_bps = max(bound_bps, excess_bps - residual_bps)
-    return ClassedPlacement(placement=placement, bound_bps=min(bound_bps, excess_bps), classes=classes)
+    return Placement(shifts_ns=tuple(shifts), excess_bps=excess_bps, is_proved=is_proved)
 
 
 def _place_class(demands: Sequence[Demand], *, excess: Excess, rng: np.random.Generator) -> Placement:
-    timeline = Circle(demands=demands, excess=excess)
-    if len(demands) == 1:
-        return Placement(shifts_ns=(0,), excess_bps=timeline.alone(0), is_proved=True)
-    return place_jobs(timeline, bound_bps=lower_bound(demands, excess=excess), rng=rng)
+    circle = Circle(demands=demands, excess=excess)
+    return place_jobs(circle, bound_bps=lower_bound(demands, excess=excess), rng=rng)
 
 
 def _levels_at(demands: Sequence[Demand], *, shifts_ns: Sequence[int]) -> Levels:
-    if len(demands) == 1:
-        return levels_of(demands[0])
+    """Return the levels of a class at its shifts; of two jobs whose circle is too long, those of any shifts."""
+    if not fits_circle(demands):
+        return independent_levels(levels_of(demand) for demand in demands)
     length_ns = math.lcm(*(demand.period_ns for demand in demands))
     return levels_of(superpose(demands, shifts_ns=shifts_ns, length_ns=length_ns))
 

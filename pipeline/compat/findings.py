@@ -65,7 +65,8 @@ def find(members: Members, *, capacity_bps: float, horizon_s: float | None, rng:
         horizon_s=horizon_s,
         best=best,
         paced=paced_shifts(members.profiles, excess=excess, rng=rng),
-        random_bps=independent_excess(demands, excess=excess),
+        # Thinned distributions may put chance a hair below the best, which no shift can fall short of.
+        random_bps=max(best.excess_bps, independent_excess(demands, excess=excess)),
         now_bps=now_bps,
         robust_bps=robust_bps,
         cassini=cassini_score(best.demands, excess=excess),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -40,15 +39,18 @@ class PlacedJobs:
         others = [j for j in range(len(self.beats)) if j != i_job]
         return self.timeline.curve(i_job, shifts_ns=self.shifts_ns, beside=others)
 
+    def others(self, i_job: int) -> list[Beat]:
+        """Return the beats of all jobs but one."""
+        return [beat for j, beat in enumerate(self.beats) if j != i_job]
+
 
 def drift_hold_s(jobs: PlacedJobs) -> float:
     """Return how long the relations of the periods are held: ``(|nu| + 2 u_nu) t <= a`` for every pair (DESIGN 5)."""
     times_s = [math.inf]
-    slack_s = [_slack_s(jobs.curve(i), jobs.shifts_ns[i]) for i in range(len(jobs.beats))]
-    for i, j in permutations(range(len(jobs.beats)), 2):
-        drift = _drift(jobs.beats[i], jobs.beats[j])
+    for i, beat in enumerate(jobs.beats):
+        drift = max(_drift(beat, other) for other in jobs.others(i))
         if drift:
-            times_s.append(slack_s[i] / drift)
+            times_s.append(_slack_s(jobs.curve(i), jobs.shifts_ns[i]) / drift)
     return min(times_s)
 
 
@@ -96,17 +98,12 @@ def half_life_s(curve: ShiftCurve, shift_ns: int, *, drift: float, diffusion_s: 
 
 
 def _shortest_half_life_s(jobs: PlacedJobs, *, drift_of: Callable[[Beat, Beat], float]) -> float:
-    times_s = []
+    times_s = [math.inf]
     for i, beat in enumerate(jobs.beats):
-        others = [other for j, other in enumerate(jobs.beats) if j != i]
-        times_s.append(
-            half_life_s(
-                jobs.curve(i),
-                jobs.shifts_ns[i],
-                drift=max(drift_of(beat, other) for other in others),
-                diffusion_s=beat.diffusion_s + max(other.diffusion_s for other in others),
-            )
-        )
+        drift = max(drift_of(beat, other) for other in jobs.others(i))
+        diffusion_s = beat.diffusion_s + max(other.diffusion_s for other in jobs.others(i))
+        if drift or diffusion_s:
+            times_s.append(half_life_s(jobs.curve(i), jobs.shifts_ns[i], drift=drift, diffusion_s=diffusion_s))
     return min(times_s)
 
 

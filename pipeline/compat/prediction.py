@@ -23,13 +23,16 @@ N_RUNS: Final = 10
 N_ITERATIONS: Final = 150
 """Runs begin at random phases: without jitter a run keeps the phases it began with."""
 
-FULL_LENGTH_JOBS: Final = 8
-"""With more jobs than this runs are shorter in proportion: an event costs n already, and samples are more."""
+FULL_LENGTH_WORK: Final = 128
+"""Jobs times steps of all jobs, up to which runs have their full length; with more they are shorter in proportion: an
+iteration has an event a step, and an event costs a look at every job."""
+
+MIN_ITERATIONS: Final = 5
+
+ROUGH_ITERATIONS: Final = 30
+"""Runs shorter than this make a rough prediction."""
 
 MAX_PERIOD_RATIO: Final = 32.0
-
-MAX_JITTER_FRAC: Final = 0.5
-"""More than this is not the spread of one iteration time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,17 @@ class Prediction:
 
     now: tuple[JobRun, ...]
     planned: tuple[JobRun, ...]
+    n_iterations: int
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What limits the trust in it."""
+        if self.n_iterations >= ROUGH_ITERATIONS:
+            return ()
+        return (
+            f"{len(self.now)} jobs were simulated for {N_RUNS} runs of only {self.n_iterations} iterations: "
+            "the predicted iteration times are rough",
+        )
 
     @property
     def speedup_p90(self) -> float:
@@ -85,13 +99,14 @@ def predict(
         Source of phases and jitter.
     """
     jobs = [
-        replace(SimulatedJob.from_profile(profile, name=name), jitter_frac=min(jitter_of(profile), MAX_JITTER_FRAC))
+        SimulatedJob.from_profile(replace(profile, jitter_frac=jitter_of(profile)), name=name)
         for name, profile in profiles.items()
     ]
     naturals_s = [job.natural_s for job in jobs]
     if max(naturals_s) > MAX_PERIOD_RATIO * min(naturals_s):
         return None
-    n_iterations = max(10, N_ITERATIONS * FULL_LENGTH_JOBS // max(FULL_LENGTH_JOBS, len(jobs)))
+    work = len(jobs) * sum(len(job.steps) for job in jobs)
+    n_iterations = max(MIN_ITERATIONS, N_ITERATIONS * FULL_LENGTH_WORK // max(FULL_LENGTH_WORK, work))
     runs: list[list[JobRun]] = []
     for _ in range(N_RUNS):
         starts = [replace(job, start_s=float(rng.uniform(0, job.natural_s))) for job in jobs]
@@ -99,7 +114,8 @@ def predict(
     plan = {shift.job: shift for shift in shifts}
     held = [_following(job, plan[job.name]) for job in jobs]
     planned = simulate(held, capacity_bps=free_bps, n_iterations=N_RUNS * n_iterations, rng=rng).runs
-    return Prediction(now=tuple(_joined(parts) for parts in zip(*runs, strict=True)), planned=planned)
+    now = tuple(_joined(parts) for parts in zip(*runs, strict=True))
+    return Prediction(now=now, planned=planned, n_iterations=n_iterations)
 
 
 def _following(job: SimulatedJob, shift: JobShift) -> SimulatedJob:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from profiler.errors import UsageError
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from profiler.phases import TrafficProfile
 
 __all__ = ["Pace", "SimulatedJob", "Step"]
+
+MAX_JITTER_FRAC: Final = 0.5
+"""A measured jitter above this is not the spread of one iteration time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +126,3 @@ class SimulatedJob:
             pace=pace,
             links=links,
         )
-
-
-MAX_JITTER_FRAC = 0.9
-"""A measured jitter above this is not the spread of one iteration time."""

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.compat.bounds import coupling_bound, jensen_bound, lower_bound, tree_bound
-from pipeline.compat.classes import commensurate_classes, place_classes
+from pipeline.compat.classes import commensurate_classes, place_classes, seen_by
 from pipeline.compat.demand import Demand, demand_of
 from pipeline.compat.levels import Excess, levels_of
 from pipeline.compat.solver import place_jobs
@@ -159,6 +159,17 @@ def test_two_commensurate_jobs_beside_a_stranger_are_still_moved_apart() -> None
     found = place_classes(demands, pools=[range(3)], excess=Excess.over(10.0), rng=rng())
     assert found.placement.shifts_ns == (0, 0, 500)
     assert found.placement.excess_bps == 0
+
+
+def test_two_jobs_whose_circle_is_too_long_to_lay_out_count_at_any_phase_for_a_third() -> None:
+    # lcm: 4.8e16 ns, 440 million edges.
+    long = [demand_of(vgg(period_s=0.2550001)), demand_of(vgg(period_s=0.1900003, up_s=0.08))]
+    demands = [*long, demand_of(vgg(period_s=0.3))]
+    seen = seen_by(1, [(0, 1), (2,)], demands=demands, shifts=[0, 0, 0], excess=Excess.over(2 * CAPACITY_BPS))
+    on = [0.114 / 0.2550001, 0.08 / 0.1900003]
+    assert seen.others.weight.tolist() == pytest.approx(
+        [(1 - on[0]) * (1 - on[1]), on[0] * (1 - on[1]) + on[1] * (1 - on[0]), on[0] * on[1]]
+    )
 
 
 @given(ticked_jobs(periods=EQUAL), ticked_jobs(periods=EQUAL), CAPACITIES)
