@@ -15,8 +15,8 @@ _SCORES: Final = ("now", "random", "best", "robust", "paced", "cassini")
 
 
 def readable_jobs(found: Compatibility) -> list[dict[str, str]]:
-    """Return a row for people for each job."""
-    advice = {shift.job: shift for shift in found.shifts}
+    """Return a row for people for each job; without a shift where none is advised."""
+    advice = {shift.job: shift for shift in found.shifts} if found.advises_shifts else {}
     rows = []
     for job in found.jobs:
         shift = advice.get(job)

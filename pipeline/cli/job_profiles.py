@@ -79,9 +79,7 @@ def _read(name: str, source: str) -> TrafficProfile:
         return _from_document(_parsed(source, place=f"--job {name}"), wanted="", place=f"--job {name}")
     path, wanted = _split(source)
     if path.is_file() and path.suffix == ".json":
-        return _from_document(
-            _parsed(path.read_text(encoding="utf-8"), place=str(path)), wanted=wanted, place=str(path)
-        )
+        return _from_document(_parsed(path.read_bytes(), place=str(path)), wanted=wanted, place=str(path))
     return _measured(path, wanted=wanted)
 
 
@@ -93,7 +91,7 @@ def _split(source: str) -> tuple[Path, str]:
     return Path(path), wanted
 
 
-def _parsed(text: str, *, place: str) -> Mapping[str, Any]:
+def _parsed(text: str | bytes, *, place: str) -> Mapping[str, Any]:
     try:
         document = json.loads(text)
     except ValueError as error:

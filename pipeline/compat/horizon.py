@@ -22,6 +22,7 @@ from pipeline.compat.levels import independent_levels, levels_of
 from pipeline.compat.relations import relation_between, tie_periods
 from pipeline.compat.solver import place_jobs
 from pipeline.compat.timeline import Circle, Window
+from profiler.errors import UsageError
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ MAX_BEAT: Final = 12
 
 KNOWN_PHASE: Final = 0.05
 """Periods are known well enough for a horizon if at its end the relative phase is off by at most this many cycles."""
+
+MAX_MEETINGS: Final = 4_000_000
+"""Edges of all jobs within a window, times those of one: more would take gigabytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +137,7 @@ def _for_ever(
 
 def _over_window(best: BestShifts, window: Window, *, beats: Sequence[Beat], rng: np.random.Generator) -> BestShifts:
     """Solve on the horizon itself, with the periods as they are."""
+    _check_size(window)
     length_s = window.length_ns / NS_PER_S
     bound_bps = _window_bound(window)
     found = place_jobs(window, bound_bps=bound_bps, rng=rng)
@@ -167,6 +172,17 @@ def _by_chance(best: BestShifts, *, excess: Excess, horizon_s: float) -> BestShi
 def _phase_error(beats: Sequence[Beat]) -> float:
     """Return how fast the relative phase of two jobs becomes uncertain, two standard errors, in cycles a second."""
     return max(2 * relation_between(a, b).error_hz for a, b in combinations(beats, 2))
+
+
+def _check_size(window: Window) -> None:
+    n_edges = sum(window.length_ns // demand.period_ns * demand.edges_ns.size for demand in window.demands)
+    n_meetings = n_edges * max(demand.edges_ns.size for demand in window.demands)
+    if n_meetings > MAX_MEETINGS:
+        longest_s = window.length_ns / NS_PER_S * MAX_MEETINGS / n_meetings
+        raise UsageError(
+            f"compat: horizon_s {window.length_ns / NS_PER_S:g}: these jobs change their rate {n_edges} times in it, "
+            f"too often to try; give at most {longest_s:.2g} s, or no horizon for ever"
+        )
 
 
 def _window_bound(window: Window) -> float:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["VERDICTS", "Compatibility", "JobShift", "Verdict"]
 
 Verdict = Literal["uncontended", "compatible", "paced", "futile", "overloaded", "unknown"]
+ADVISING: Final = frozenset({"compatible", "paced"})
+"""Verdicts with which the shifts are advice; with the others they are the best of no use."""
+
 VERDICTS: Final[tuple[Verdict, ...]] = ("uncontended", "compatible", "paced", "futile", "overloaded", "unknown")
 
 
@@ -68,15 +71,25 @@ class Compatibility(Tabular):
             raise UsageError(f"capacity_bps {self.capacity_bps!r}: must be positive and finite")
 
     @property
+    def advises_shifts(self) -> bool:
+        """Whether jobs should be given their shifts; else these are only what ``score_best`` stands for."""
+        return self.verdict in ADVISING
+
+    @property
     def shifts_s(self) -> dict[str, float]:
         """Shift of each job in seconds."""
         return {shift.job: shift.shift_s for shift in self.shifts}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the ``compat`` document of DESIGN section 6; an infinite horizon or hold time becomes null."""
+        """Return the ``compat`` document of DESIGN section 6; an infinite horizon or hold time becomes null.
+
+        ``horizon_for_ever`` and ``holds_for_ever`` tell such a null from one that is not known.
+        """
         values = {name: getattr(self, name) for name in _DOCUMENT_FIELDS}
-        shifts = [asdict(shift) for shift in self.shifts]
-        document: dict[str, Any] = json_ready({"kind": "compat", "version": 1, **values, "shifts": shifts})
+        values["horizon_for_ever"] = self.horizon_s == float("inf")
+        values["holds_for_ever"] = self.hold_s == float("inf")
+        values["shifts"] = [asdict(shift) | {"advised": self.advises_shifts} for shift in self.shifts]
+        document: dict[str, Any] = json_ready({"kind": "compat", "version": 1, **values})
         return document
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -89,6 +102,7 @@ class Compatibility(Tabular):
                 "job": job,
                 "verdict": self.verdict,
                 "score_best": self.score_best,
+                "advised": self.advises_shifts,
                 "shift_s": advice[job].shift_s if job in advice else None,
                 "pace_period_s": advice[job].pace_period_s if job in advice else None,
                 "stretch_frac": advice[job].stretch_frac if job in advice else None,

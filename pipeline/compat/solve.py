@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from profiler.phases import TrafficProfile
 
 __all__ = ["solve"]
+
+PERIODS_S: Final = (1e-6, 1e6)
+HORIZONS_S: Final = (1e-6, 1e9)
+"""Shortest and longest that can be answered on a clock of whole nanoseconds."""
 
 
 def solve(
@@ -50,7 +54,8 @@ def solve(
     Raises
     ------
     UsageError
-        If the capacity or horizon is not positive, there is no profile, or a profile's phases make no sense.
+        If the capacity is not positive, a period or the horizon is out of range, the horizon holds too many
+        iterations, there is no profile, or a profile's phases make no sense.
 
     Examples
     --------
@@ -92,7 +97,7 @@ def _with_beat(
         horizon_s=findings.best.horizon_s,
         hold_s=findings.best.hold_s,
         predicted=advice.predicted,
-        warnings=_warnings(members),
+        warnings=(*_warnings(members), *advice.warnings),
         method=findings.best.method,
     )
 
@@ -127,5 +132,10 @@ def _check(profiles: Mapping[str, TrafficProfile], *, capacity_bps: float, horiz
         raise UsageError("compat: no job given; give at least one profile")
     if not 0 < capacity_bps < float("inf"):
         raise UsageError(f"compat: capacity_bps {capacity_bps!r}: must be positive and finite")
-    if horizon_s is not None and not 0 < horizon_s < float("inf"):
-        raise UsageError(f"compat: horizon_s {horizon_s!r}: must be positive and finite, or None for ever")
+    if horizon_s is not None and not HORIZONS_S[0] <= horizon_s <= HORIZONS_S[1]:
+        raise UsageError(f"compat: horizon_s {horizon_s!r}: must lie in 1 µs to 1e9 s; for ever needs no horizon")
+    for name, profile in profiles.items():
+        if profile.period_s is not None and not PERIODS_S[0] <= profile.period_s <= PERIODS_S[1]:
+            raise UsageError(
+                f"job {name}: period_s {profile.period_s!r}: must lie in 1 µs to 1e6 s; give times in seconds"
+            )

@@ -119,6 +119,23 @@ def test_horizon_is_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compat", *jobs, "--horizon", "300"]) == 2
 
 
+def test_shifts_that_are_no_advice_are_not_shown_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = ["--job", f"A={HALF}", "--job", f"B={HALF}", "--capacity", "400Mbps"]
+    assert main(["compat", *jobs]) == 3
+    assert " ms" not in capsys.readouterr().out.split("overloaded")[0]
+    assert main(["compat", *jobs, "--json"]) == 3
+    assert [(shift["job"], shift["advised"]) for shift in answer_of(capsys)["shifts"]] == [("A", False), ("B", False)]
+
+
+@pytest.mark.parametrize(("horizon", "problem"), [("0.1ns", "1 µs to 1e9 s"), ("1000h", "too often to try")])
+def test_horizon_that_cannot_be_answered_says_which_can(
+    horizon: str, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = ["--job", f"A={VGG}", "--job", f"B={VGG.replace('0.255', '0.255100001')}", "--capacity", "400Mbps"]
+    assert main(["compat", *jobs, "--horizon", horizon]) == 2
+    assert problem in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("job", "code", "problem"),
     [
@@ -129,6 +146,11 @@ def test_horizon_is_a_time(capsys: pytest.CaptureFixture[str]) -> None:
         ('A={"phases": []}', 1, "period_s"),
         ('A={"period_s": 0.1, "phases": [{"start_s": 0, "width_s": 0.2, "rate_bps": 1}]}', 2, "longer than its period"),
         ('A={"period_s": 0.1, "phases": [{"start_s": 0, "width_s": 0.05, "rate_bps": -1}]}', 2, "rate"),
+        (
+            'A={"period_s": 1e10, "phases": [{"start_s": 0, "width_s": 1, "rate_bps": 1}]}',
+            2,
+            "job A: period_s 10000000000.0: must lie in",
+        ),
         ("A=/nowhere/a.json", 1, "/nowhere/a.json"),
     ],
 )
@@ -138,9 +160,9 @@ def test_bad_job_says_which_and_why(job: str, code: int, problem: str, capsys: p
 
 
 def test_file_that_is_no_profile_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for text in ("[1, 2]", "not json", '{"kind": "profile", "series": 7}', '{"kind": "ranking"}'):
+    for text in (b"[1, 2]", b"not json", b"\xff\x00\xfe", b'{"kind": "profile", "series": 7}', b'{"kind": "ranking"}'):
         path = tmp_path / "x.json"
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(text)
         assert main(["compat", "--job", f"A={path}", "--capacity", "400Mbps"]) == 1
         assert str(path) in capsys.readouterr().err
 

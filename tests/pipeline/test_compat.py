@@ -267,6 +267,21 @@ def test_answer_is_the_same_every_time() -> None:
     assert solve(jobs, capacity_bps=CAPACITY_BPS).to_dict() == solve(jobs, capacity_bps=CAPACITY_BPS).to_dict()
 
 
+def test_best_is_never_below_chance_though_many_levels_are_thinned() -> None:
+    rng = np.random.default_rng(0)
+    jobs = {f"job{i}": vgg(period_s=rng.uniform(0.1, 1), up_s=0.05, rate_bps=rng.uniform(1e8, 1e9)) for i in range(16)}
+    answer = solve(jobs, capacity_bps=2e9)
+    assert answer.score_best is not None
+    assert answer.score_random is not None
+    assert answer.score_best >= answer.score_random
+
+
+def test_many_jobs_are_simulated_for_less_and_it_is_said() -> None:
+    answer = solve({f"job{i:02}": vgg(up_s=0.015) for i in range(32)}, capacity_bps=CAPACITY_BPS * 2)
+    assert answer.verdict == "compatible"
+    assert any("32 jobs were simulated for 10 runs of only 18 iterations" in warning for warning in answer.warnings)
+
+
 # Bad input and forms of the answer
 
 
@@ -279,6 +294,8 @@ def test_capacity_must_be_a_rate(capacity_bps: float) -> None:
 def test_horizon_must_be_a_time_and_there_must_be_a_job() -> None:
     with pytest.raises(UsageError, match="horizon_s 0"):
         solve({"A": vgg()}, capacity_bps=1e9, horizon_s=0)
+    with pytest.raises(UsageError, match=r"job A: period_s 1e-07: must lie in 1 µs to 1e6 s"):
+        solve({"A": vgg(period_s=1e-7, up_s=5e-8)}, capacity_bps=1e9)
     with pytest.raises(UsageError, match="no job"):
         solve({}, capacity_bps=1e9)
 
@@ -305,7 +322,9 @@ def test_document_has_the_keys_of_the_design_and_no_infinities() -> None:
     )
     assert set(wanted.split()) <= set(document)
     assert (document["kind"], document["version"], document["hold_s"]) == ("compat", 1, None)
-    assert document["shifts"][1] == {"job": "B", "shift_s": 0.1275, "pace_period_s": None, "stretch_frac": None}
+    assert document["holds_for_ever"] is document["horizon_for_ever"] is True
+    held = {"pace_period_s": None, "stretch_frac": None}
+    assert document["shifts"][1] == {"job": "B", "shift_s": 0.1275, **held, "advised": True}
 
 
 def test_rows_and_chart_tell_each_job_and_score() -> None:
