@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
@@ -49,13 +50,18 @@ class RollingWindow:
 
     def rates(self) -> list[RateSeries]:
         """Return the rate of every counter of bytes that was read."""
-        readings: dict[Series, list[tuple[np.ndarray, np.ndarray]]] = {}
+        readings: dict[Series, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
         for chunk in self._chunks:
             for i, counter in enumerate(chunk.counters):
                 if counter.series.metric == "bytes":
-                    readings.setdefault(counter.series, []).append((chunk.t_ns[i], chunk.value[i]))
+                    readings.setdefault(counter.series, []).append((chunk.t_ns[i], chunk.value[i], chunk.flags[i]))
         return [
-            rate_series(series, t_ns=np.concatenate([t for t, _ in parts]), value=np.concatenate([v for _, v in parts]))
+            rate_series(
+                series,
+                t_ns=np.concatenate([t_ns for t_ns, _, _ in parts]),
+                value=np.concatenate([value for _, value, _ in parts]),
+                flags=np.concatenate([flags for _, _, flags in parts]),
+            )
             for series, parts in readings.items()
         ]
 
@@ -83,7 +89,7 @@ def profile_live(
     """
     window = RollingWindow()
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) if show else nullcontext() as pool:
+    with ProcessPoolExecutor(1, mp_context=context, initializer=_leave_signals) if show else nullcontext() as pool:
         newest: list[TrafficProfile] = []
         pending: Future[list[TrafficProfile]] | None = None
         due_s = EVERY_S
@@ -92,12 +98,17 @@ def profile_live(
             if show is None or pool is None:
                 continue
             if pending is not None and pending.done():
-                newest, pending = pending.result(), None
+                newest, pending = ([] if pending.exception() else pending.result()), None
             if pending is None and sampler.elapsed_s >= due_s:
                 pending = pool.submit(_profiles, window.rates())
                 due_s = sampler.elapsed_s + EVERY_S
             show(sampler.elapsed_s, newest)
     return _profiles(window.rates())
+
+
+def _leave_signals() -> None:
+    """Let Ctrl-C end the watching process alone; it then ends this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _profiles(rates: list[RateSeries]) -> list[TrafficProfile]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from profiler.schema import Flag
 from profiler.signals import RateSeries
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from profiler.store import Series
@@ -36,14 +38,17 @@ def rate_series(
     value
         The readings in canonical bytes, shape (n_readings,).
     flags
-        What their recorder knew of them, shape (n_readings,): a window that ends with a saturated or impossible reading
-        is not known.
+        What their recorder knew of them, shape (n_readings,): impossible readings are left out, and a window that ends
+        with a saturated one is not known.
 
     Raises
     ------
     BadInput
         If the readings are no rate: a negative counter, overlapping windows.
     """
+    if flags is not None:
+        possible = (flags & np.uint16(Flag.IMPOSSIBLE)) == 0
+        t_ns, value, flags = t_ns[possible], value[possible], flags[possible]
     if series.kind == "delta":
         # Bytes of a delta came after the read before, so the first one's window is not known.
         rate = RateSeries.from_deltas(t_ns, value[1:])

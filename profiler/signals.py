@@ -51,8 +51,8 @@ class RateSeries:
         False where it is not known when in the window the bytes moved (a hole, a reset); bool, shape (n_samples,).
     flags
         Bits of `profiler.schema.Flag`; uint16, shape (n_samples,).
-    n_late, n_duplicate
-        Reads that came out of order (put in order) or twice (dropped).
+    n_late, n_duplicate, n_glitches
+        Reads that came out of order (put in order), twice (dropped), or lower than the ones around them (dropped).
     """
 
     edges_ns: NDArray[np.int64]
@@ -61,6 +61,7 @@ class RateSeries:
     flags: NDArray[np.uint16]
     n_late: int = 0
     n_duplicate: int = 0
+    n_glitches: int = 0
     host: str = ""
     device: str = ""
     port: str = ""
@@ -95,7 +96,8 @@ class RateSeries:
         Notes
         -----
         A step back is a wrap if the counter is narrower than 64 bits and the bytes so implied are less than half its
-        range, else a reset: the bytes since the reset are counted, the window is not known.
+        range; a bad read, which is dropped, if the read after it is back on course; a reset if the counter lost more
+        than half of its value: the bytes since are counted, the window is not known. Any other is impossible.
 
         Examples
         --------
@@ -104,6 +106,8 @@ class RateSeries:
         """
         times_ns, values = _checked(t_ns, value)
         times_ns, values, n_late, n_duplicate = _ordered(times_ns, values)
+        glitches = _glitches(values, width_bits=width_bits)
+        times_ns, values = times_ns[~glitches], values[~glitches]
         if times_ns.size < 2:
             times_ns = times_ns[:0]
         n_samples = max(0, times_ns.size - 1)
@@ -118,6 +122,7 @@ class RateSeries:
             flags=flags,
             n_late=n_late,
             n_duplicate=n_duplicate,
+            n_glitches=int(np.count_nonzero(glitches)),
         )
 
     @classmethod
@@ -167,9 +172,10 @@ class RateSeries:
         return replace(self, host=host, device=device, port=port, direction=direction, layer=layer)
 
     def flagged(self, t_ns: NDArray[np.int64], flags: NDArray[np.uint16]) -> Self:
-        """Return the same series with what the recorder knew of each read; windows that end in a bad one are not known."""
-        at_end = dict(zip(t_ns.tolist(), flags.tolist(), strict=True))
-        known_flags = np.array([at_end.get(edge, 0) for edge in self.edges_ns[1:].tolist()], dtype=np.uint16)
+        """Return the series with what its recorder knew of each read; a window that ends in a bad one is not known."""
+        order = np.argsort(t_ns, kind="stable")
+        at_end = np.searchsorted(t_ns[order], self.edges_ns[1:])
+        known_flags = flags[order][np.minimum(at_end, flags.size - 1)].astype(np.uint16)
         bad = (known_flags & np.uint16(Flag.SATURATED | Flag.IMPOSSIBLE)) != 0
         return replace(self, flags=self.flags | known_flags, known=self.known & ~bad)
 
@@ -198,22 +204,22 @@ class RateSeries:
         """Mean rate from the first to the last read in bit/s; holes count with their bytes."""
         return float(self.delta_bytes.sum()) * BITS_PER_BYTE / self.duration_s if self.n_samples else 0.0
 
-    def last(self, duration_s: float) -> Self:
-        """Return the part of the series that lies in its last ``duration_s`` seconds."""
-        if self.n_samples == 0:
-            return self
-        first = int(np.searchsorted(self.edges_ns, self.edges_ns[-1] - round(duration_s * NS_PER_S)))
-        first = min(first, self.n_samples - 1)
+    def between(self, first: int, end: int) -> Self:
+        """Return windows ``first`` to ``end`` (not included); none if there are none."""
+        if end <= first:
+            first = end = 0
         return replace(
             self,
-            edges_ns=self.edges_ns[first:],
-            delta_bytes=self.delta_bytes[first:],
-            known=self.known[first:],
-            flags=self.flags[first:],
+            edges_ns=self.edges_ns[first : end + 1] if end > first else self.edges_ns[:0],
+            delta_bytes=self.delta_bytes[first:end],
+            known=self.known[first:end],
+            flags=self.flags[first:end],
         )
 
     def resample(self, dt_s: float) -> UniformRate:
         """Put the series on a uniform grid by interpolating its *cumulative* bytes, so that bytes are conserved.
+
+        A bin's rate is that of the known windows in it; where less than half of it is known, the bin is not.
 
         Raises
         ------
@@ -225,11 +231,15 @@ class RateSeries:
         t_s = (self.edges_ns - self.edges_ns[0]) / NS_PER_S
         n_bins = max(1, int(np.floor(t_s[-1] / dt_s * (1 + 1e-12))))
         grid_s = np.arange(n_bins + 1) * dt_s
-        total_bytes = np.interp(grid_s, t_s, np.concatenate(([0.0], np.cumsum(self.delta_bytes))))
-        unknown_s = np.interp(grid_s, t_s, np.concatenate(([0.0], np.cumsum(np.where(self.known, 0.0, np.diff(t_s))))))
-        known = np.diff(unknown_s) < 0.5 * dt_s
-        rate_bps = np.where(known, np.diff(total_bytes) * BITS_PER_BYTE / dt_s, 0.0)
+        known_bytes = np.interp(grid_s, t_s, _sums(np.where(self.known, self.delta_bytes, 0.0)))
+        known_s = np.diff(np.interp(grid_s, t_s, _sums(np.where(self.known, np.diff(t_s), 0.0))))
+        known = known_s > 0.5 * dt_s
+        rate_bps = np.where(known, np.diff(known_bytes) * BITS_PER_BYTE / np.maximum(known_s, 0.5 * dt_s), 0.0)
         return UniformRate(t0_ns=int(self.edges_ns[0]), dt_s=dt_s, rate_bps=rate_bps, known=known)
+
+
+def _sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.concatenate(([0.0], np.cumsum(values)))
 
 
 def _checked(t_ns: ArrayLike, value: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -272,13 +282,27 @@ def _mend_steps_back(
     wrapped = back & (width_bits < 64) & (delta_bytes + width_bytes < width_bytes / 2)
     delta_bytes[wrapped] += width_bytes
     flags[wrapped] |= np.uint16(Flag.WRAP)
-    reset = back & ~wrapped
+    reset = back & ~wrapped & (values < -delta_bytes)
     delta_bytes[reset] = values[reset]
     flags[reset] |= np.uint16(Flag.RESET)
-    known[reset] = False
+    odd = back & ~wrapped & ~reset
+    delta_bytes[odd] = 0.0
+    flags[odd] |= np.uint16(Flag.IMPOSSIBLE)
+    known[reset | odd] = False
     saturated = (values == 2**width_bits - 1) & (width_bits < 64)
     flags[saturated] |= np.uint16(Flag.SATURATED)
     known[saturated] = False
+
+
+def _glitches(values: NDArray[np.int64], *, width_bits: int) -> NDArray[np.bool_]:
+    """Return which reads are a little lower than the one before, while the one after is not: bad reads, not resets."""
+    glitches = np.zeros(values.size, dtype=bool)
+    if values.size < 3:
+        return glitches
+    before, here, after = values[:-2], values[1:-1], values[2:]
+    wraps = (width_bits < 64) & (here + 2.0**width_bits - before < 2.0**width_bits / 2)
+    glitches[1:-1] = (here < before) & (after >= before) & (2 * here > before) & ~wraps
+    return glitches
 
 
 def _holes(edges_ns: NDArray[np.int64]) -> NDArray[np.bool_]:

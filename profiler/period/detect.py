@@ -23,7 +23,9 @@ from profiler.period.length import typical_length
 from profiler.period.onsets import find_onsets
 from profiler.period.prepare import MIN_BINS, Prepared, prepare, scales
 from profiler.period.spectrum import alias_periods, fast_line_hz
-from profiler.units import format_duration, format_rate
+from profiler.period.stretch import stretches
+from profiler.schema import Flag
+from profiler.units import NS_PER_S, format_duration, format_rate
 
 if TYPE_CHECKING:
     from profiler.period.status import Status
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["detect_period"]
 
 METHOD: Final = "multi-scale autocorrelation, iterations followed by template, median of burst onsets"
+STUCK_FRAC: Final = 0.5
 IDLE_BPS: Final = 10e3
 """Keep-alives and link-layer chatter stay below this mean rate; no training job does."""
 Z_ACCEPT: Final = 12.0
@@ -53,6 +56,8 @@ MAX_FOLLOWED_SPREAD: Final = 0.11
 """Iterations may begin anywhere within 0.3 of a period of where they are expected; evenly spread over that they
 would have a spread of 0.17; two jobs on one counter come near it."""
 CONSTANT_SPREAD: Final = 0.15
+STEADY_SPREAD: Final = 1e-3
+"""What varies less is steady without a further look: its only lines are those of rounding."""
 GLANCE_BINS: Final = 100
 CLEAR_LEVELS: Final = 4.0
 """Up must be this many times Down for bursts to be counted at all."""
@@ -88,6 +93,20 @@ def detect_period(series: RateSeries) -> PeriodEstimate:
     refused = _refuse(series)
     if refused is not None:
         return refused
+    answers: list[PeriodEstimate] = []
+    for first, part in stretches(series):
+        answer = _refuse(part) or _detect(part)
+        offset_s = float(series.edges_ns[first] - series.edges_ns[0]) / NS_PER_S
+        answers.append(replace(answer, starts_s=answer.starts_s + offset_s))
+        if answer.status == "periodic":
+            return answers[-1]
+    return answers[0]
+
+
+def _detect(series: RateSeries) -> PeriodEstimate:
+    rate_bps = series.rate_bps[series.known]
+    if rate_bps.size and rate_bps.std() < STEADY_SPREAD * rate_bps.mean():
+        return _constant(rate_bps)
     prepared = prepare(series)
     fast_hz = fast_line_hz(prepared)
     if fast_hz is not None:
@@ -98,10 +117,18 @@ def detect_period(series: RateSeries) -> PeriodEstimate:
     return _followed(series, prepared, best=best)
 
 
+def _constant(rate_bps: NDArray[np.float64]) -> PeriodEstimate:
+    return _without("constant", f"a steady {format_rate(float(rate_bps.mean()))}, without Up and Down phases")
+
+
 def _refuse(series: RateSeries) -> PeriodEstimate | None:
     """Return the answer for a series in which nothing can be looked for, else None."""
     if series.n_samples == 0:
         return _without("no_data", "no window of time between two reads")
+    if np.mean((series.flags & np.uint16(Flag.SATURATED)) != 0) > STUCK_FRAC:
+        return _without(
+            "no_data", "the counter stands at its maximum, where 32-bit InfiniBand counters stick; reset it"
+        )
     if series.mean_bps < IDLE_BPS:
         return _without("idle", f"mean rate {format_rate(series.mean_bps)} is no more than background chatter")
     n_bins = int(series.duration_s / series.dt_s)
@@ -160,7 +187,7 @@ def _not_periodic(series: RateSeries, prepared: Prepared, *, best: Evidence | No
     """Tell apart what is steady, what was seen too briefly, and what has no period."""
     rate_bps = series.rate_bps[series.known]
     if rate_bps.size and rate_bps.std() < CONSTANT_SPREAD * rate_bps.mean():
-        return _without("constant", f"a steady {format_rate(float(rate_bps.mean()))}, without Up and Down phases")
+        return _constant(rate_bps)
     n_bursts = _count_bursts(rate_bps)
     if n_bursts is not None and n_bursts < MIN_GOOD_CYCLES:
         need_s = prepared.duration_s * (MIN_GOOD_CYCLES + 1 - n_bursts) / max(1, n_bursts)
@@ -195,7 +222,13 @@ def _followed(series: RateSeries, prepared: Prepared, *, best: Evidence) -> Peri
         return _answer(onsets_s, best, cycles=cycles, dt_s=prepared.dt_s, at_onsets=True)
     starts_s = cycles.starts_s[cycles.good]
     lengths_s = _lengths(starts_s, best.period_s)
-    if lengths_s.size < MIN_GOOD_CYCLES - 1 or _spread(lengths_s) > MAX_FOLLOWED_SPREAD:
+    if lengths_s.size < MIN_GOOD_CYCLES - 1:
+        need_s = max(best.period_s, (MIN_GOOD_CYCLES + 1) * best.period_s - prepared.duration_s)
+        reason = (
+            f"perhaps a period of {format_duration(best.period_s)}, but only {lengths_s.size} whole iterations seen"
+        )
+        return _without("insufficient", reason, need_more_s=need_s)
+    if _spread(lengths_s) > MAX_FOLLOWED_SPREAD:
         reason = (
             f"repeats roughly every {format_duration(best.period_s)}, but not from one iteration to the next: "
             "several jobs may share this counter"

@@ -61,7 +61,7 @@ def group_period(prepared: Prepared, cycles: Cycles, *, period_s: float) -> floa
 
 
 def _shapes(prepared: Prepared, starts_s: NDArray[np.float64], *, period_s: float, n_parts: int) -> NDArray[np.float64]:
-    """Return each cycle's volumes, and the time to the next start on a scale like theirs, shape (n_cycles, n_parts + 1)."""
+    """Return each cycle's volumes and the time to the next start, scaled alike; shape (n_cycles, n_parts + 1)."""
     volumes = _volumes(prepared, starts_s, period_s=period_s, n_parts=n_parts)
     scale = np.sqrt(np.sum((volumes.mean(axis=0) - volumes.mean()) ** 2))
     lengths = np.clip(np.diff(starts_s) / period_s, 0.0, 2.0)

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from profiler.errors import UsageError
 from profiler.period.detect import detect_period
 from profiler.phases.bounds import BurstWidths, measure_bursts, up_intervals
+from profiler.phases.cautions import bounded_confidence, cautions
 from profiler.phases.fold import cycle_bounds, fold_cycles
 from profiler.phases.profile import Outlier, Phase, TrafficProfile, with_downs
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
     from profiler.period.estimate import PeriodEstimate
-    from profiler.signals import RateSeries
+    from profiler.signals import RateSeries, UniformRate
 
 __all__ = ["extract_phases", "profile"]
 
@@ -25,9 +26,6 @@ PEAK_QUANTILE: Final = 0.9
 OUTLIER_SIGMAS: Final = 6.0
 OUTLIER_FRAC: Final = 0.3
 MAX_OUTLIERS: Final = 100
-TURNS_DUTY_FRAC: Final = 0.75
-TURNS_CONFIDENCE: Final = 0.5
-TURNS: Final = "Up most of the time: several jobs on this counter would look the same, and their own periods may differ"
 
 
 def profile(series: RateSeries) -> TrafficProfile:
@@ -65,8 +63,7 @@ def extract_phases(series: RateSeries, estimate: PeriodEstimate) -> TrafficProfi
         return _described(series, estimate, phases=(), fold_bps=np.zeros(0))
     if series.n_samples == 0:
         raise UsageError("extract_phases: the series is empty; give the one that the period was estimated from")
-    rate = series.resample(series.dt_s)
-    bounds_s = cycle_bounds(estimate)
+    rate, bounds_s = _followed_part(series, estimate, period_s=estimate.period_s)
     fold_bps = fold_cycles(rate, bounds_s, period_s=estimate.period_s)
     up_s = up_intervals(fold_bps, period_s=estimate.period_s)
     if not up_s:
@@ -86,6 +83,16 @@ def extract_phases(series: RateSeries, estimate: PeriodEstimate) -> TrafficProfi
         fold_bps=np.roll(fold_bps, -turn_bins),
         anchor_s=float(estimate.starts_s[-1]) + ups[0].start_s,
     )
+
+
+def _followed_part(
+    series: RateSeries, estimate: PeriodEstimate, *, period_s: float
+) -> tuple[UniformRate, NDArray[np.float64]]:
+    """Return the rate while iterations were followed, and their bounds in seconds after it begins."""
+    edges_s = (series.edges_ns - series.edges_ns[0]) / NS_PER_S
+    first = max(0, int(np.searchsorted(edges_s, estimate.starts_s[0] - period_s)) - 1)
+    end = min(series.n_samples, int(np.searchsorted(edges_s, estimate.starts_s[-1] + 2 * period_s)))
+    return series.between(first, end).resample(series.dt_s), cycle_bounds(estimate) - edges_s[first]
 
 
 def _measured(bursts: list[BurstWidths]) -> list[Phase]:
@@ -190,7 +197,7 @@ def _described(
         period_high_s=estimate.period_high_s,
         period_error_s=estimate.period_error_s,
         p90_period_s=estimate.p90_period_s,
-        confidence=_confidence(estimate, duty_frac),
+        confidence=bounded_confidence(series, estimate, duty_frac=duty_frac),
         n_cycles=estimate.n_cycles,
         jitter_frac=estimate.jitter_frac,
         alias_periods_s=estimate.alias_periods_s,
@@ -201,16 +208,10 @@ def _described(
         anchor_ns=_at(series, anchor_s) if anchor_s is not None else None,
         phases=phases,
         outliers=_outliers(series, estimate) if periodic else (),
-        warnings=estimate.warnings if duty_frac is None or duty_frac < TURNS_DUTY_FRAC else (*estimate.warnings, TURNS),
+        warnings=(*estimate.warnings, *cautions(series, estimate, duty_frac=duty_frac)),
         fold_bps=fold_bps,
         method=estimate.method,
     )
-
-
-def _confidence(estimate: PeriodEstimate, duty_frac: float | None) -> float | None:
-    if estimate.confidence is None or duty_frac is None or duty_frac < TURNS_DUTY_FRAC:
-        return estimate.confidence
-    return min(estimate.confidence, TURNS_CONFIDENCE)
 
 
 def _peak(series: RateSeries) -> float | None:

@@ -83,6 +83,35 @@ def test_a_steady_stream_is_constant() -> None:
     assert detect_period(made.series).status == "constant"
 
 
+@pytest.mark.parametrize("n_samples", [100, 1000, 1001, 5000])
+@pytest.mark.parametrize("step_ns", [1_000_000, 333_333, 7])
+def test_an_exactly_steady_stream_is_constant_whatever_its_rounding(n_samples: int, step_ns: int) -> None:
+    index = np.arange(n_samples)
+    found = detect_period(RateSeries.from_counter(1_800_000_000 * 10**9 + index * step_ns, index * 50_000))
+    assert found.status == "constant"
+
+
+def test_two_recordings_a_day_apart_are_not_one_series_of_a_day() -> None:
+    job = training_job(np.random.default_rng(1), period_s=0.255, duration_s=30.0, dt_s=0.002, jitter_frac=0.01)
+    edges_ns = np.concatenate([job.series.edges_ns, job.series.edges_ns + 86_400 * 10**9])
+    volumes = np.concatenate([job.series.delta_bytes, [0.0], job.series.delta_bytes])
+    found = detect_period(RateSeries.from_deltas(edges_ns, volumes))
+    assert found.period_s == pytest.approx(0.255, rel=0.01)
+    assert found.starts_s.max() <= 30.0 or found.starts_s.min() >= 86_400.0
+
+
+def test_a_long_recording_is_looked_at_as_finely_as_it_was_read() -> None:
+    job = training_job(np.random.default_rng(2), period_s=0.05, duration_s=900.0, dt_s=0.005, jitter_frac=0.01)
+    found = detect_period(job.series)
+    assert found.period_s == pytest.approx(0.05, rel=0.01)
+
+
+def test_a_long_period_in_a_long_fine_recording_is_found_on_coarser_bins() -> None:
+    job = training_job(np.random.default_rng(3), period_s=100.0, duration_s=1200.0, dt_s=0.005, jitter_frac=0.01)
+    assert job.series.duration_s / job.series.dt_s > 131_072
+    assert detect_period(job.series).period_s == pytest.approx(100.0, rel=0.02)
+
+
 def test_chatter_is_idle_and_no_read_is_no_data() -> None:
     t_ns = np.arange(1000) * 10**9
     assert detect_period(RateSeries.from_counter(t_ns, np.arange(1000) * 200)).status == "idle"

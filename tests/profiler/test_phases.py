@@ -104,6 +104,24 @@ def test_a_counter_that_is_up_most_of_the_time_may_hold_several_jobs() -> None:
     assert found.confidence == 0.5
 
 
+def test_a_period_of_few_samples_is_not_said_with_confidence() -> None:
+    job = training_job(np.random.default_rng(9), period_s=7.0, duration_s=700.0, dt_s=1.0)
+    found = profile(job.series)
+    assert found.confidence is None or found.confidence <= 0.5
+    assert found.status != "periodic" or any("few samples" in warning for warning in found.warnings)
+
+
+def test_odd_reads_are_told() -> None:
+    job = training_job(np.random.default_rng(11), period_s=0.5, duration_s=20.0, dt_s=0.01)
+    total = np.concatenate(([0.0], np.cumsum(job.series.delta_bytes))).astype(np.int64) + 10**13
+    total[700] -= 5 * 10**6
+    total[1200:] -= total[1199]
+    found = profile(RateSeries.from_counter(job.series.edges_ns, total))
+    assert found.period_s == pytest.approx(0.5, rel=0.01)
+    assert any("1 resets" in warning for warning in found.warnings)
+    assert any("1 low reads" in warning for warning in found.warnings)
+
+
 def test_the_fold_moves_the_bytes_of_an_iteration() -> None:
     job = training_job(np.random.default_rng(7), period_s=0.3, duration_s=30.0, dt_s=0.001)
     found = profile(job.series)

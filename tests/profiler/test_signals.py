@@ -6,8 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiler.errors import BadInput, UsageError
+from profiler.period import detect_period
+from profiler.rates import rate_series
 from profiler.schema import Flag
 from profiler.signals import RateSeries
+from profiler.store import Series
 
 SECOND = 1_000_000_000
 
@@ -77,11 +80,44 @@ def test_nothing_and_one_read_make_an_empty_series() -> None:
             series.resample(1.0)
 
 
-def test_the_last_seconds_end_where_the_series_ends() -> None:
+def test_a_part_of_a_series_has_its_windows_and_edges() -> None:
     series = RateSeries.from_counter(np.arange(11) * SECOND, np.arange(11) * 10)
-    assert series.last(3.0).n_samples == 3
-    assert series.last(3.0).edges_ns[-1] == series.edges_ns[-1]
-    assert series.last(1e6).n_samples == series.n_samples
+    part = series.between(3, 6)
+    assert (part.n_samples, part.duration_s) == (3, 3.0)
+    assert part.edges_ns[0] == 3 * SECOND
+    assert series.between(4, 4).n_samples == 0
+
+
+def test_a_single_low_read_is_dropped_and_moves_no_bytes() -> None:
+    values = 10**13 + np.arange(10) * 20_000
+    values[5] -= 40_000
+    series = RateSeries.from_counter(np.arange(10) * 10**6, values)
+    assert series.n_glitches == 1
+    assert series.delta_bytes.sum() == 9 * 20_000
+    assert series.known.all()
+
+
+def test_a_step_back_that_is_neither_reset_nor_bad_read_moves_nothing_and_is_not_known() -> None:
+    series = RateSeries.from_counter([0, 1, 2, 3], [10**13, 10**13 - 100, 10**13 - 90, 10**13 - 80])
+    assert series.delta_bytes.tolist() == [0.0, 10.0, 10.0]
+    assert series.flags.tolist() == [Flag.IMPOSSIBLE, 0, 0]
+    assert series.known.tolist() == [False, True, True]
+
+
+def test_bytes_of_a_window_that_is_not_known_do_not_leak_into_its_neighbours() -> None:
+    t_ns = np.arange(20) * SECOND
+    values = np.arange(20) * 1000
+    values[10:] += 10**12 - 10_000_000_000
+    values = np.where(np.arange(20) < 10, values + 3 * 10**12, values)
+    uniform = RateSeries.from_counter(t_ns, values).resample(0.7)
+    assert uniform.rate_bps[uniform.known] == pytest.approx(8000.0)
+
+
+def test_what_the_recorder_knew_of_a_read_counts() -> None:
+    series = RateSeries.from_counter(np.arange(4) * SECOND, [0, 10, 20, 20])
+    flagged = series.flagged(np.arange(4) * SECOND, np.array([0, 0, Flag.MISSED, Flag.SATURATED], dtype=np.uint16))
+    assert flagged.flags.tolist() == [0, Flag.MISSED, Flag.SATURATED]
+    assert flagged.known.tolist() == [True, True, False]
 
 
 @given(
@@ -107,3 +143,20 @@ def test_a_wrapping_counter_moves_the_same_bytes_as_one_that_does_not(volumes: l
     t_ns = np.arange(total.size)
     wrapped = RateSeries.from_counter(t_ns, total % 2**32, width_bits=32)
     assert wrapped.delta_bytes.tolist() == volumes
+
+
+def test_a_counter_that_sticks_is_no_idle_port() -> None:
+    series = Series(host="h", device="mlx5_0", direction="transmit", layer="rdma_vport", raw_scale=4.0, width_bits=None)
+    t_ns, value = np.arange(200) * 10**7, np.full(200, (2**32 - 1) * 4)
+    rate = rate_series(series, t_ns=t_ns, value=value, flags=np.full(200, Flag.SATURATED, dtype=np.uint16))
+    found = detect_period(rate)
+    assert found.status == "no_data"
+    assert "maximum" in found.reason
+
+
+def test_an_impossible_reading_is_left_out() -> None:
+    series = Series(host="h", device="eth0", direction="transmit", layer="netdev")
+    value = np.array([0, 10, 2**63 - 4, 30])
+    flags = np.array([0, 0, Flag.IMPOSSIBLE, 0], dtype=np.uint16)
+    rate = rate_series(series, t_ns=np.arange(4) * 10**9, value=value, flags=flags)
+    assert rate.delta_bytes.tolist() == [10.0, 20.0]

@@ -1,0 +1,57 @@
+"""What a reader of a profile must know before relying on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from profiler.schema import Flag
+from profiler.units import format_rate
+
+if TYPE_CHECKING:
+    from profiler.period.estimate import PeriodEstimate
+    from profiler.signals import RateSeries
+
+__all__ = ["bounded_confidence", "cautions"]
+
+BUSY_DUTY_FRAC: Final = 0.75
+FEW_SAMPLES: Final = 9.0
+LOW_CONFIDENCE: Final = 0.5
+FASTEST_BPS: Final = 4e12
+"""No port of this decade is faster; what looks so has a wrong unit of time or of bytes."""
+
+
+def cautions(series: RateSeries, estimate: PeriodEstimate, *, duty_frac: float | None) -> tuple[str, ...]:
+    """Return what is odd about a series or its period, in words."""
+    n_resets = int(np.count_nonzero(series.flags & np.uint16(Flag.RESET)))
+    n_impossible = int(np.count_nonzero(series.flags & np.uint16(Flag.IMPOSSIBLE)))
+    said = [
+        (
+            _is_busy(duty_frac),
+            "Up most of the time: several jobs on this counter would look the same, and their own periods may differ",
+        ),
+        (_is_coarse(series, estimate), "few samples an iteration: a multiple of the period could look the same"),
+        (series.mean_bps > FASTEST_BPS, f"{format_rate(series.mean_bps)} is faster than any port: is the unit right?"),
+        (n_resets > 0, f"{n_resets} resets of the counter"),
+        (n_impossible > 0, f"{n_impossible} steps back of the counter that are no resets"),
+        (series.n_glitches > 0, f"{series.n_glitches} low reads left out"),
+        (series.n_late > 0, f"{series.n_late} reads came late and were put in order"),
+    ]
+    return tuple(text for applies, text in said if applies)
+
+
+def bounded_confidence(series: RateSeries, estimate: PeriodEstimate, *, duty_frac: float | None) -> float | None:
+    """Return the confidence, no more than even where the samples cannot tell the period from another."""
+    if estimate.confidence is None:
+        return None
+    in_doubt = _is_busy(duty_frac) or _is_coarse(series, estimate)
+    return min(estimate.confidence, LOW_CONFIDENCE) if in_doubt else estimate.confidence
+
+
+def _is_busy(duty_frac: float | None) -> bool:
+    return duty_frac is not None and duty_frac >= BUSY_DUTY_FRAC
+
+
+def _is_coarse(series: RateSeries, estimate: PeriodEstimate) -> bool:
+    return estimate.period_s is not None and estimate.period_s < FEW_SAMPLES * series.dt_s
