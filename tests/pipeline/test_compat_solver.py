@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from fractions import Fraction
 from itertools import product
 
@@ -162,10 +163,14 @@ def test_two_commensurate_jobs_beside_a_stranger_are_still_moved_apart() -> None
 
 
 def test_two_jobs_whose_circle_is_too_long_to_lay_out_count_at_any_phase_for_a_third() -> None:
-    # lcm: 4.8e16 ns, 440 million edges.
+    # Their circle has nine million edges.
     long = [demand_of(vgg(period_s=0.2550001)), demand_of(vgg(period_s=0.1900003, up_s=0.08))]
     demands = [*long, demand_of(vgg(period_s=0.3))]
+    tracemalloc.start()
     seen = seen_by(1, [(0, 1), (2,)], demands=demands, shifts=[0, 0, 0], excess=Excess.over(2 * CAPACITY_BPS))
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 1e6
     on = [0.114 / 0.2550001, 0.08 / 0.1900003]
     assert seen.others.weight.tolist() == pytest.approx(
         [(1 - on[0]) * (1 - on[1]), on[0] * (1 - on[1]) + on[1] * (1 - on[0]), on[0] * on[1]]
