@@ -44,11 +44,11 @@ def read_rates(
     """
     counters, problems = read_counters(source, mapping=mapping, host=host)
     rates = []
-    for series, t_ns, value in counters:
+    for series, t_ns, value, flags in counters:
         if series.metric != "bytes":
             continue
         try:
-            rates.append(rate_series(series, t_ns=t_ns, value=value))
+            rates.append(rate_series(series, t_ns=t_ns, value=value, flags=flags))
         except BadInput as error:
             problems.append(f"{series.host}/{series.device} {series.direction}: {error}")
     if not rates:

@@ -35,7 +35,7 @@ def rates_of(path: Path) -> dict[tuple[str, str], RateSeries]:
     """Return each series of a table by device and direction."""
     counters, problems = read_counters(path)
     assert not problems
-    return {(s.device, s.direction): rate_series(s, t_ns=t_ns, value=value) for s, t_ns, value in counters}
+    return {(s.device, s.direction): rate_series(s, t_ns=t_ns, value=value) for s, t_ns, value, _ in counters}
 
 
 def truth_of(path: Path) -> dict[str, NDArray[np.int64]]:

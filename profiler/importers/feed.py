@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.importers.ordering import in_order
+from profiler.store.ordering import in_order
 
 if TYPE_CHECKING:
     from profiler.importers.sink import Sink

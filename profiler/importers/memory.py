@@ -30,9 +30,9 @@ def read_counters(
     Returns
     -------
     counters
-        Each series with its times (UTC epoch ns, strictly increasing) and values; int64, shape (n_samples,). A
-        ``counter`` is cumulative; of a ``delta``, ``value[i]`` came after ``t_ns[i - 1]`` and up to ``t_ns[i]``, so
-        ``RateSeries.from_deltas(t_ns, value[1:])`` is its rate.
+        Each series with its times (UTC epoch ns, strictly increasing) and values, int64, and its flags
+        (`profiler.schema.Flag`), uint16; shape (n_samples,). A ``counter`` is cumulative; of a ``delta``, ``value[i]``
+        came after ``t_ns[i - 1]`` and up to ``t_ns[i]``, so ``RateSeries.from_deltas(t_ns, value[1:])`` is its rate.
     problems
         What was wrong with an input of which a part was read.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.importers.ordering import in_order
+from profiler.store.ordering import Ordered, in_order
 from profiler.store.series import Series
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Counters", "MemorySink", "Sink"]
 
-Counters = list[tuple[Series, NDArray[np.int64], NDArray[np.int64]]]
-"""Series with times (ns, increasing) and values; the bytes of ``value[i]`` of a delta came after ``t_ns[i - 1]``."""
+Counters = list[tuple[Series, NDArray[np.int64], NDArray[np.int64], NDArray[np.uint16]]]
+"""Series with times (ns, increasing), values and flags; bytes of a delta's ``value[i]`` came after ``t_ns[i - 1]``."""
 
 
 class Sink(Protocol):
@@ -46,7 +46,7 @@ class MemorySink:
 
     def __init__(self) -> None:
         self._series: dict[int, Series] = {}
-        self._samples: dict[int, list[tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
+        self._samples: dict[int, list[_Part]] = {}
         self.flows: list[pa.Table] = []
 
     def add_series(self, series: Series) -> None:
@@ -61,11 +61,18 @@ class MemorySink:
         value: NDArray[np.int64],
         *,
         window_ns: NDArray[np.int32] | int = 0,  # noqa: ARG002 - as in Sink
-        flags: NDArray[np.uint16] | int = 0,  # noqa: ARG002 - as in Sink
-        epoch: NDArray[np.int32] | int = 0,  # noqa: ARG002 - as in Sink
+        flags: NDArray[np.uint16] | int = 0,
+        epoch: NDArray[np.int32] | int = 0,
     ) -> None:
         """Keep samples; see `Sink`."""
-        self._samples[series_id].append((t_ns, value))
+        self._samples[series_id].append(
+            _Part(
+                t_ns=t_ns,
+                value=value,
+                flags=np.broadcast_to(np.asarray(flags, dtype=np.uint16), t_ns.shape),
+                epoch=np.broadcast_to(np.asarray(epoch, dtype=np.int32), t_ns.shape),
+            )
+        )
 
     def write_flows(self, flows: pa.Table) -> None:
         """Keep flows; see `Sink`."""
@@ -73,13 +80,20 @@ class MemorySink:
 
     def counters(self) -> Counters:
         """Return every series with its samples, one a time and in order of it; series as they were announced."""
-        return [(series, *self._ordered(key)) for key, series in self._series.items()]
+        found = ((series, self._ordered(key)) for key, series in self._series.items())
+        return [(series, rows.t_ns, rows.value, rows.flags) for series, rows in found]
 
-    def _ordered(self, series_id: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        parts = self._samples[series_id] or [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
-        rows = in_order(
-            np.concatenate([t_ns for t_ns, _ in parts]),
-            np.concatenate([value for _, value in parts]),
-            kind=self._series[series_id].kind,
-        )
-        return rows.t_ns, rows.value
+    def _ordered(self, series_id: int) -> Ordered:
+        columns = [np.concatenate(column) for column in zip(_NOTHING, *self._samples[series_id], strict=True)]
+        rows = _Part._make(columns)
+        return in_order(rows.t_ns, rows.value, kind=self._series[series_id].kind, flags=rows.flags, epoch=rows.epoch)
+
+
+class _Part(NamedTuple):
+    t_ns: NDArray[np.int64]
+    value: NDArray[np.int64]
+    flags: NDArray[np.uint16]
+    epoch: NDArray[np.int32]
+
+
+_NOTHING: Final = _Part._make(np.empty(0, dtype=dtype) for dtype in (np.int64, np.int64, np.uint16, np.int32))

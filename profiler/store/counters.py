@@ -1,4 +1,4 @@
-"""Counters out of sample files: sorted, without duplicates, many at a time without reading anything often."""
+"""Counters out of sample files: sorted, one reading a time, many at a time without reading anything often."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from profiler.schema import arrow_schema
+from profiler.store.ordering import in_order
 from profiler.store.segments import read_segments
 from profiler.store.series import Counter
 
@@ -27,14 +28,14 @@ _BLOCK_ROWS: Final = 2_000_000
 """Samples read together: 60 MB, and as much again while they are sorted out."""
 
 
-def read_counter(paths: Sequence[Path], series_id: int) -> Counter:
-    """Return the readings of one series."""
+def read_counter(paths: Sequence[Path], series_id: int, *, kind: str) -> Counter:
+    """Return the readings of one series, by whose kind those of one time are told apart."""
     chosen = pc.field("series_id") == pa.scalar(series_id, pa.uint64())
-    return _counter(_read(paths, chosen, _COLUMNS))
+    return _counter(_read(paths, chosen, _COLUMNS), kind=kind)
 
 
 def read_counters(
-    paths: Sequence[Path], series_ids: Iterable[int], *, known_ids: NDArray[np.uint64], n_rows: int
+    paths: Sequence[Path], series_ids: Iterable[int], *, kinds: Mapping[int, str], n_rows: int
 ) -> Iterator[tuple[int, Counter]]:
     """Yield the readings of several series, by ascending id.
 
@@ -46,19 +47,22 @@ def read_counters(
         Files of table ``samples``.
     series_ids
         Series to read.
-    known_ids
-        All series of the files, sorted.
+    kinds
+        Kind of every series of the files.
     n_rows
         Samples in the files, by which blocks are sized.
     """
-    n_neighbours = max(1, _BLOCK_ROWS * len(known_ids) // max(1, n_rows))
+    n_neighbours = max(1, _BLOCK_ROWS * len(kinds) // max(1, n_rows))
     wanted = sorted(set(series_ids))
+    known_ids = np.array(sorted(kinds), np.uint64)
     places = np.searchsorted(known_ids, np.array(wanted, np.uint64)) // n_neighbours
     for _, block in groupby(zip(places, wanted, strict=True), key=lambda pair: pair[0]):
-        yield from _read_block(paths, [series_id for _, series_id in block])
+        yield from _read_block(paths, [series_id for _, series_id in block], kinds=kinds)
 
 
-def _read_block(paths: Sequence[Path], series_ids: Sequence[int]) -> Iterator[tuple[int, Counter]]:
+def _read_block(
+    paths: Sequence[Path], series_ids: Sequence[int], *, kinds: Mapping[int, str]
+) -> Iterator[tuple[int, Counter]]:
     field = pc.field("series_id")
     ids = pa.array(series_ids, pa.uint64())
     # The range is what row groups are skipped by.
@@ -68,7 +72,8 @@ def _read_block(paths: Sequence[Path], series_ids: Sequence[int]) -> Iterator[tu
     order = np.argsort(key, kind="stable")
     edges = np.searchsorted(key[order], ids.to_numpy())
     for series_id, start, stop in zip(series_ids, edges, [*edges[1:], len(order)], strict=True):
-        yield series_id, _counter({name: column[order[start:stop]] for name, column in columns.items()})
+        rows = {name: column[order[start:stop]] for name, column in columns.items()}
+        yield series_id, _counter(rows, kind=kinds.get(series_id, "counter"))
 
 
 def _read(paths: Sequence[Path], chosen: pc.Expression, names: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -76,11 +81,6 @@ def _read(paths: Sequence[Path], chosen: pc.Expression, names: Sequence[str]) ->
     return {name: rows[name].to_numpy() for name in names}
 
 
-def _counter(columns: Mapping[str, NDArray[Any]]) -> Counter:
-    t_ns = columns["t_ns"]
-    if np.any(t_ns[1:] <= t_ns[:-1]):
-        order = np.lexsort((columns["flags"], columns["value"], columns["epoch"], t_ns))
-        columns = {name: column[order] for name, column in columns.items()}
-        is_new = np.any([column[1:] != column[:-1] for column in columns.values()], axis=0)
-        columns = {name: column[np.concatenate(([True], is_new))] for name, column in columns.items()}
-    return Counter(**columns)
+def _counter(columns: Mapping[str, NDArray[Any]], *, kind: str) -> Counter:
+    rows = in_order(columns["t_ns"], columns["value"], kind=kind, flags=columns["flags"], epoch=columns["epoch"])
+    return Counter(t_ns=rows.t_ns, value=rows.value, flags=rows.flags, epoch=rows.epoch)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-import numpy as np
 import pyarrow as pa
 
 from profiler.errors import LakeError, UsageError
@@ -138,7 +137,7 @@ class Lake:
         LakeError
             If a file that counts is missing or damaged.
         """
-        return read_counter(self.files("samples"), series_id)
+        return read_counter(self.files("samples"), series_id, kind=self._kinds().get(series_id, "counter"))
 
     def counters(self, series_ids: Iterable[int]) -> Iterator[tuple[int, Counter]]:
         """Yield (series_id, readings) of several series, by ascending id; much faster than `counter` one by one.
@@ -148,10 +147,13 @@ class Lake:
         LakeError
             If a file that counts is missing or damaged.
         """
-        known_ids = np.sort(self.read("series")["series_id"].to_numpy())
         with Manifest(self.root, mode="ro") as manifest:
             paths, n_rows = manifest.files("samples"), manifest.n_rows("samples")
-        return read_counters(paths, series_ids, known_ids=known_ids, n_rows=n_rows)
+        return read_counters(paths, series_ids, kinds=self._kinds(), n_rows=n_rows)
+
+    def _kinds(self) -> dict[int, str]:
+        rows = self.read("series")
+        return dict(zip(rows["series_id"].to_pylist(), rows["kind"].to_pylist(), strict=True))
 
 
 def _create(root: Path) -> None:

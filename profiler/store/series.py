@@ -75,12 +75,12 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counter:
-    """The readings of one series, sorted by time, exact duplicates dropped; read-only arrays of shape (n_samples,).
+    """The readings of one series, sorted by time, one a time; read-only arrays of shape (n_samples,).
 
     Parameters
     ----------
     t_ns
-        End of each window, UTC epoch ns, not decreasing.
+        End of each window, UTC epoch ns, strictly increasing.
     value
         Canonical unit of the series.
     flags

@@ -51,7 +51,7 @@ def rig_lake(source: Path, root: Path) -> Lake:
         pytest.skip(f"{source} is not there")
     counters, problems = read_counters(source, host="sw1")
     assert problems == []
-    return make_lake(root, {series: (t_ns, value) for series, t_ns, value in counters})
+    return make_lake(root, {series: (t_ns, value) for series, t_ns, value, _ in counters})
 
 
 def overlap_s(analysis: Analysis, *, a: str = "A", b: str = "B") -> float:

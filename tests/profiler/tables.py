@@ -43,11 +43,11 @@ def read(path: Path, **told: Any) -> dict[tuple[str, str, str], tuple[list[int],
     """Return times and values by host, device and direction; nothing may be wrong."""
     counters, problems = read_counters(path, **told)
     assert problems == []
-    return {(s.host, s.device, s.direction): (t_ns.tolist(), value.tolist()) for s, t_ns, value in counters}
+    return {(s.host, s.device, s.direction): (t_ns.tolist(), value.tolist()) for s, t_ns, value, _ in counters}
 
 
 def first(path: Path, **told: Any) -> tuple[Series, list[int], list[int]]:
     counters, problems = read_counters(path, **told)
     assert problems == []
-    series, t_ns, value = counters[0]
+    series, t_ns, value, _ = counters[0]
     return series, t_ns.tolist(), value.tolist()

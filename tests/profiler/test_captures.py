@@ -197,7 +197,7 @@ def test_each_interface_has_its_own_clock_and_link_type() -> None:
 
     assert times_of(data) == [5_000, 105 * SECOND_NS]
     assert sink.flows[0]["src"].to_pylist() == ["10.0.0.1"] * 2
-    assert [series.port for series, _, _ in sink.counters()] == ["eth0", "tun0"]
+    assert [series.port for series, _, _, _ in sink.counters()] == ["eth0", "tun0"]
 
 
 def test_simple_packets_have_bytes_and_no_time() -> None:
@@ -355,9 +355,9 @@ def test_bytes_in_samples_are_the_bytes_on_the_wire(
 ) -> None:
     coverage, sink = read(pcap(packets), piece_bytes=piece_bytes)
 
-    counted = sum(int(value.sum()) for _, _, value in sink.counters())
+    counted = sum(int(value.sum()) for _, _, value, _ in sink.counters())
     assert counted == coverage.totals["wire_bytes"] == sum(wire for _, _, _, wire in packets)
-    for _, t_ns, _ in sink.counters():
+    for _, t_ns, _, _ in sink.counters():
         assert np.all(np.diff(t_ns) > 0)
 
 
@@ -373,7 +373,8 @@ def test_capture_of_two_jobs_gives_the_beat_of_each() -> None:
 
     assert problems == []
     periods_s = {
-        series.host: profile(rate_series(series, t_ns=t_ns, value=value)).period_s for series, t_ns, value in counters
+        series.host: profile(rate_series(series, t_ns=t_ns, value=value, flags=flags)).period_s
+        for series, t_ns, value, flags in counters
     }
     for job, hosts in (("A", ("10.77.0.1", "10.77.0.2")), ("B", ("10.77.1.1", "10.77.1.2"))):
         iterations_s = np.diff(truth[job][:, 0]) / SECOND_NS

@@ -218,11 +218,11 @@ PACKETS = [
 def test_one_series_for_each_pair_of_addresses_and_direction() -> None:
     counters = read(PACKETS).counters()
 
-    assert [(series.host, series.device, int(value.sum())) for series, _, value in counters] == [
+    assert [(series.host, series.device, int(value.sum())) for series, _, value, _ in counters] == [
         ("10.0.0.1", "10.0.0.2", 200),
         ("10.0.0.2", "10.0.0.1", 100),
     ]
-    assert {(series.direction, series.kind, series.layer) for series, _, _ in counters} == {
+    assert {(series.direction, series.kind, series.layer) for series, _, _, _ in counters} == {
         ("transmit", "delta", "capture")
     }
 
@@ -230,7 +230,7 @@ def test_one_series_for_each_pair_of_addresses_and_direction() -> None:
 def test_one_series_for_each_flow_if_asked() -> None:
     counters = read(PACKETS, by="flow").counters()
 
-    assert [(series.device, int(value.sum())) for series, _, value in counters] == [
+    assert [(series.device, int(value.sum())) for series, _, value, _ in counters] == [
         ("10.0.0.2 udp 9>7", 100),
         ("10.0.0.2 udp 9>8", 100),
         ("10.0.0.1 udp 9>7", 100),
@@ -240,7 +240,7 @@ def test_one_series_for_each_flow_if_asked() -> None:
 def test_place_of_the_capture_keeps_its_series_apart() -> None:
     here, there = (read(PACKETS, host=host) for host in ("leaf-1", "leaf-2"))
 
-    ids = [{series.series_id for series, _, _ in sink.counters()} for sink in (here, there)]
+    ids = [{series.series_id for series, _, _, _ in sink.counters()} for sink in (here, there)]
     assert ids[0].isdisjoint(ids[1])
     assert set(here.flows[0]["flow_id"].to_pylist()).isdisjoint(there.flows[0]["flow_id"].to_pylist())
 

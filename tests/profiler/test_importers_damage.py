@@ -24,7 +24,7 @@ def test_bad_cells_name_their_line_column_and_value_and_the_rest_is_read(tmp_pat
     text = "t_ns,a.rx_bytes,a.tx_bytes\n1,1,1\n\n2,oops,2\n3,3\n4,4,-4\nnever,5,5\n6,6,6\n"
     counters, problems = read_counters(table(tmp_path, text))
 
-    assert [value.tolist() for _, _, value in counters] == [[1, 4, 6], [1, 2, 6]]
+    assert [value.tolist() for _, _, value, _ in counters] == [[1, 4, 6], [1, 2, 6]]
     said = "\n".join(problems)
     assert "line 4: column a.rx_bytes: 'oops' cannot be read; cells like it (1)" in said
     assert "line 6: column a.tx_bytes: '-4' cannot be read" in said
@@ -44,7 +44,7 @@ def test_bad_cell_of_a_later_block_names_its_line(tmp_path: Path) -> None:
 def test_bytes_that_are_no_utf8_cost_their_own_cells_only(tmp_path: Path) -> None:
     counters, problems = read_counters(table(tmp_path, b"t_ns,a.rx_bytes,note\n1,1,x\n2,\xff,x\n3,3,\xc3\n"))
 
-    assert [value.tolist() for _, _, value in counters] == [[1, 3]]
+    assert [value.tolist() for _, _, value, _ in counters] == [[1, 3]]
     assert "line 3" in problems[-1]
     assert "not UTF-8" in problems[-1]
 
@@ -57,7 +57,7 @@ def test_cut_compression_keeps_the_sound_rows(tmp_path: Path, pack: Any) -> None
     packed = pack(text.encode())
     counters, problems = read_counters(table(tmp_path, packed[: len(packed) // 2]))
 
-    (_, t_ns, value) = counters[0]
+    _, t_ns, value, _ = counters[0]
     assert 10_000 < t_ns.size < 50_000
     np.testing.assert_array_equal(value, steps[: t_ns.size])
     assert f"data end early, after {len(packed) // 2} bytes" in problems[0]

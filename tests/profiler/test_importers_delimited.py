@@ -146,11 +146,11 @@ def test_dump_of_a_switch_keeps_every_byte(name: str) -> None:
     rows = [line.split(",") for line in gzip.decompress(path.read_bytes()).decode().splitlines()[1:]]
 
     assert problems == []
-    assert {(series.direction, int(value.sum())) for series, _, value in counters} == {
+    assert {(series.direction, int(value.sum())) for series, _, value, _ in counters} == {
         ("receive", sum(int(row[5]) for row in rows)),
         ("transmit", sum(int(row[7]) for row in rows)),
     }
-    for series, t_ns, _ in counters:
+    for series, t_ns, _, _ in counters:
         assert t_ns.tolist() == [int(row[1]) * 10**6 for row in rows]
         assert (series.kind, series.layer, series.host) == ("delta", "wire", rows[0][2])
 
@@ -159,7 +159,7 @@ def test_archive_of_all_ports_of_a_switch_is_read_without_being_unpacked() -> No
     counters, problems = read_counters(shared("zhejianglab/Leaf-14_all_ports.tar.xz"), mapping="zhejianglab")
 
     assert problems == []
-    assert len({series.device for series, _, _ in counters}) == 95
+    assert len({series.device for series, _, _, _ in counters}) == 95
     assert len(counters) == 190
 
 
@@ -171,7 +171,7 @@ def test_counters_of_the_rig_are_read_exactly(name: str) -> None:
     counters, problems = read_counters(path)
 
     assert problems == []
-    assert [f"{s.device}.{s.direction[0]}x_bytes" for s, _, _ in counters] == lines[0].split(",")[1:]
-    for i, (_, t_ns, value) in enumerate(counters, start=1):
+    assert [f"{s.device}.{s.direction[0]}x_bytes" for s, _, _, _ in counters] == lines[0].split(",")[1:]
+    for i, (_, t_ns, value, _) in enumerate(counters, start=1):
         np.testing.assert_array_equal(t_ns, expected[:, 0])
         np.testing.assert_array_equal(value, expected[:, i])

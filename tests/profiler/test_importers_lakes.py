@@ -121,7 +121,7 @@ def test_series_of_a_lake_are_read_without_another_lake(recorded: Lake) -> None:
     counters, problems = read_counters(recorded.root)
 
     assert problems == []
-    assert {series.device: value.size for series, _, value in counters} == {"eth0": 3, "eth1": 5}
+    assert {series.device: value.size for series, _, value, _ in counters} == {"eth0": 3, "eth1": 5}
 
 
 def test_damaged_lake_says_so_and_the_others_are_read(lake: Lake, recorded: Lake, tmp_path: Path) -> None:

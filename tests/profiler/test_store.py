@@ -61,9 +61,9 @@ def test_samples_in_any_order_over_several_days_are_read_back_exactly(
     )
     for i_series, series_id in enumerate(ids):
         counter = lake.counter(series_id)
-        expected = sorted({(t, e, v, f) for i, t, _, v, f, e in samples if i == i_series})
+        last = {t: (t, e, v, f) for t, e, v, f in sorted((t, e, v, f) for i, t, _, v, f, e in samples if i == i_series)}
         columns = (counter.t_ns, counter.epoch, counter.value, counter.flags)
-        assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
+        assert list(zip(*(column.tolist() for column in columns), strict=True)) == list(last.values())
 
 
 def test_files_are_sorted_partitioned_by_day_and_delta_packed(lake: Lake) -> None:
@@ -98,12 +98,12 @@ def test_more_rows_than_a_buffer_become_several_files_in_row_groups_of_122880(la
     assert row(lake, "a")["n_rows"] == n_rows
 
 
-def test_a_counter_is_sorted_read_only_and_free_of_exact_duplicates(lake: Lake) -> None:
+def test_a_counter_is_sorted_read_only_and_has_one_reading_a_time(lake: Lake) -> None:
     write(lake, "a", [1, 2, 3])
     series_id = write(lake, "b", [1, 2, 30])
     counter = lake.counter(series_id)
-    assert counter.value.tolist() == [1, 2, 3, 30]
-    assert len(counter) == 4
+    assert counter.value.tolist() == [1, 2, 30]
+    assert len(counter) == 3
     with pytest.raises(ValueError, match="read-only"):
         counter.value[0] = 7
 
