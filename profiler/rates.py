@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from profiler.refresh import at_ticks, find_refresh
 from profiler.schema import Flag
 from profiler.signals import RateSeries
 
@@ -49,12 +51,18 @@ def rate_series(
     if flags is not None:
         possible = (flags & np.uint16(Flag.IMPOSSIBLE)) == 0
         t_ns, value, flags = t_ns[possible], value[possible], flags[possible]
-    if series.kind == "delta":
-        # Bytes of a delta came after the read before, so the first one's window is not known.
+    # Bytes of a delta came after the read before, so the first one's window is not known.
+    total = np.cumsum(value) if series.kind == "delta" else value
+    refresh = find_refresh(t_ns, total) if (np.diff(t_ns) > 0).all() else None
+    if refresh is not None:
+        ticks_ns, at_ticks_bytes = at_ticks(t_ns, total, refresh=refresh)
+        rate = RateSeries.from_counter(ticks_ns, at_ticks_bytes, width_bits=_width_bits(series))
+        rate = replace(rate, refresh_s=refresh.interval_s)
+    elif series.kind == "delta":
         rate = RateSeries.from_deltas(t_ns, value[1:])
     else:
         rate = RateSeries.from_counter(t_ns, value, width_bits=_width_bits(series))
-    if flags is not None and flags.size:
+    if flags is not None and flags.size and refresh is None:
         rate = rate.flagged(t_ns, flags)
     return rate.named(
         host=series.host, device=series.device, port=series.port, direction=series.direction, layer=series.layer

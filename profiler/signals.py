@@ -53,6 +53,8 @@ class RateSeries:
         Bits of `profiler.schema.Flag`; uint16, shape (n_samples,).
     n_late, n_duplicate, n_glitches
         Reads that came out of order (put in order), twice (dropped), or lower than the ones around them (dropped).
+    refresh_s
+        The counter's own refresh interval in seconds, if it is slower than the polls and the windows are its ticks.
     """
 
     edges_ns: NDArray[np.int64]
@@ -62,6 +64,7 @@ class RateSeries:
     n_late: int = 0
     n_duplicate: int = 0
     n_glitches: int = 0
+    refresh_s: float | None = None
     host: str = ""
     device: str = ""
     port: str = ""

@@ -47,6 +47,8 @@ PART_BINS: Final = 8
 SAME_FRAC: Final = 0.1
 """Candidates this close to each other are one period, seen at several scales."""
 MIN_GOOD_CYCLES: Final = 4
+MANY_CYCLES: Final = 8
+"""With fewer iterations the evidence must be stronger: chance makes a few alike."""
 MAX_ONSET_SPREAD: Final = 0.25
 LOST: Final = 1.8
 """Starts further apart than this many periods have an iteration between them that was not found."""
@@ -254,6 +256,10 @@ def _answer(
     if lengths_s.size < MIN_GOOD_CYCLES - 1:
         need_s = best.period_s * (MIN_GOOD_CYCLES - lengths_s.size)
         return _without("insufficient", f"only {lengths_s.size} whole iterations seen", need_more_s=need_s)
+    if best.z < Z_ACCEPT * (MANY_CYCLES / lengths_s.size) ** 2:
+        reason = f"perhaps a period of {format_duration(best.period_s)}, seen {lengths_s.size} times; z {best.z:.1f}"
+        need_s = best.period_s * max(1.0, MANY_CYCLES - lengths_s.size)
+        return _without("insufficient", reason, need_more_s=need_s)
     length = typical_length(starts_s, lengths_s, dt_s=dt_s)
     jitter_s = 1.4826 * float(np.median(np.abs(lengths_s - np.median(lengths_s))))
     return PeriodEstimate(

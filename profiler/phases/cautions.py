@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from profiler.schema import Flag
-from profiler.units import format_rate
+from profiler.units import format_duration, format_rate
 
 if TYPE_CHECKING:
     from profiler.period.estimate import PeriodEstimate
@@ -33,6 +33,10 @@ def cautions(series: RateSeries, estimate: PeriodEstimate, *, duty_frac: float |
         ),
         (_is_coarse(series, estimate), "few samples an iteration: a multiple of the period could look the same"),
         (series.mean_bps > FASTEST_BPS, f"{format_rate(series.mean_bps)} is faster than any port: is the unit right?"),
+        (
+            series.refresh_s is not None,
+            f"the counter is refreshed every {format_duration(series.refresh_s)}: looked at tick by tick",
+        ),
         (n_resets > 0, f"{n_resets} resets of the counter"),
         (n_impossible > 0, f"{n_impossible} steps back of the counter that are no resets"),
         (series.n_glitches > 0, f"{series.n_glitches} low reads left out"),
