@@ -106,6 +106,11 @@ class Analysis(Tabular):
         contended = [link.compatibility.verdict for link in self.links if link.compatibility.verdict != "uncontended"]
         return self.n_periodic > 0 and (not contended or not _FITTING.isdisjoint(contended))
 
+    def measured(self, job: str) -> TrafficProfile:
+        """Return a job's profile as measured: where it was hindered, not what it would be alone."""
+        own = self.jobs[job]
+        return self.profiles.get(own.label, own)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the ``analysis`` document of DESIGN section 6, and the plan."""
         document: dict[str, Any] = json_ready(

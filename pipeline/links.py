@@ -87,8 +87,8 @@ def _settle(link: LinkAnalysis, plan: ShiftPlan, *, shifts: Mapping[str, JobShif
 
 def _kept(planned: Compatibility) -> Compatibility:
     reason = (
-        f"the jobs already interleave: they score {planned.score_now:.3f} of {planned.score_best:.3f} at best, and "
-        "hold one period with little jitter; keep what holds them there"
+        f"the bursts keep clear of each other (score {planned.score_now:.3f}, at best {planned.score_best:.3f}), in "
+        "one period and with little jitter: keep what holds them there"
     )
     return replace(planned, reason=reason, predicted={})
 

@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
+from pipeline.cli.printer import (
+    CsvFlag,
+    Format,
+    FormatOption,
+    JsonFlag,
+    chosen_format,
+    note,
+    print_json,
+    print_lines,
+    print_rows,
+)
 from pipeline.cli.progress import port_progress
 
 __all__ = ["analyze"]
@@ -35,10 +45,10 @@ def analyze(
         offbeat analyze --lake lake --cluster cluster.toml --plan plan.json
     """
     from pipeline.analysis import LINK_COLUMNS
-    from pipeline.cli.analysis_table import readable_link
+    from pipeline.cli.analysis_table import readable_link, readable_omissions, readable_shift
     from pipeline.flow import analyze as analyze_lake
     from pipeline.outfile import Existing, check_target, write_text
-    from pipeline.report import summarize
+    from pipeline.report import advise, summarize
 
     existing: Existing = "replace" if force else "keep"
     if plan is not None:
@@ -54,7 +64,15 @@ def analyze(
     elif chosen is Format.CSV:
         print_rows(analysis.to_rows(), output=chosen, columns=LINK_COLUMNS)
     else:
-        print_rows([readable_link(link) for link in analysis.links], output=chosen)
-        typer.echo("\n" + "\n".join(summarize(analysis)))
+        _print_table([readable_link(link) for link in analysis.links])
+        print_lines([*summarize(analysis), ""])
+        _print_table([readable_shift(advice) for advice in advise(analysis)])
+        print_lines(readable_omissions(analysis))
     if not analysis.has_answer:
         raise typer.Exit(3)
+
+
+def _print_table(rows: list[dict[str, str]]) -> None:
+    if rows:
+        print_rows(rows, output=Format.TABLE)
+        print_lines([""])

@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
+from pipeline.cli.printer import (
+    CsvFlag,
+    Format,
+    FormatOption,
+    JsonFlag,
+    chosen_format,
+    note,
+    print_json,
+    print_lines,
+    print_rows,
+)
 
 __all__ = ["demo"]
 
@@ -39,4 +49,4 @@ def demo(
         return
     print_rows(done.to_rows(), output=chosen)
     if chosen is Format.TABLE:
-        typer.echo("\n" + done.in_words())
+        print_lines(["", *done.in_words()])

@@ -9,7 +9,7 @@ import csv
 import json
 import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
@@ -17,7 +17,17 @@ import typer
 
 from profiler.results import json_ready
 
-__all__ = ["CsvFlag", "Format", "FormatOption", "JsonFlag", "chosen_format", "note", "print_json", "print_rows"]
+__all__ = [
+    "CsvFlag",
+    "Format",
+    "FormatOption",
+    "JsonFlag",
+    "chosen_format",
+    "note",
+    "print_json",
+    "print_lines",
+    "print_rows",
+]
 
 
 PIPE_WIDTH: Final = 200
@@ -73,6 +83,12 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, output: Format, columns: Se
         table.add_row(*("-" if row[name] is None else _shown(str(row[name])) for name in names))
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     Console(file=sys.stdout, width=width, highlight=False, markup=False).print(table)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Write prose to stdout, a sentence or finding a line."""
+    for line in lines:
+        typer.echo(_shown(line))
 
 
 def _shown(text: str) -> str:

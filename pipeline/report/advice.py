@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.report.verdicts import is_helped
+from pipeline.report.verdicts import needs_change
 from profiler.units import format_duration
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ class Advice:
     """Advice for one job; the one that ``leads`` sets the beat of those it meets.
 
     ``sentence`` speaks to the job's owner, ``naming`` to everybody.
-    ``hold_s`` is how long the shift lasts without pacing: infinite if for good, None if not known. ``snippet`` is
-    empty where the job need not be paced.
+    ``hold_s`` is how long the shift lasts without pacing: infinite if for good, None if not known; ``must_be_held``
+    that this is not enough. ``snippet`` sets the shift, and is empty where there is no slot to do it by.
     """
 
     job: str
@@ -32,6 +32,7 @@ class Advice:
     shift_s: float
     slot_s: float | None
     stretch_frac: float | None
+    must_be_held: bool
     hold_s: float | None
     links: tuple[str, ...]
     snippet: str
@@ -39,7 +40,7 @@ class Advice:
     @property
     def lasts(self) -> str:
         """How long the advice stays good."""
-        if self.slot_s is not None:
+        if self.must_be_held:
             return "while it is paced"
         if self.hold_s is None:
             return "not known"
@@ -49,7 +50,7 @@ class Advice:
 def advise(analysis: Analysis) -> list[Advice]:
     """Return advice for every job that meets others on a link where a shift helps; those that meet, together."""
     planned = {shift.job: shift for shift in analysis.plan.shifts}
-    helped = [link for link in analysis.links if is_helped(link.compatibility)]
+    helped = [link for link in analysis.links if needs_change(link)]
     advice: list[Advice] = []
     for group in _groups(helped):
         shifts = sorted((planned[job] for job in group if job in planned), key=lambda shift: (shift.shift_s, shift.job))
@@ -68,6 +69,7 @@ def _advise(shift: JobShift, *, leader: JobShift, links: Iterable[LinkAnalysis])
         shift_s=shift.shift_s,
         slot_s=shift.pace_period_s,
         stretch_frac=shift.stretch_frac,
+        must_be_held=any(link.compatibility.verdict == "paced" for link in own) and shift.pace_period_s is not None,
         hold_s=min(holds_s, default=None),
         links=tuple(f"{link.link} {link.direction}".strip() for link in own),
         snippet=_snippet(shift),

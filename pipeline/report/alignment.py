@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pipeline.report.demand import Demand
-from pipeline.report.verdicts import is_helped, is_lucky
+from pipeline.report.verdicts import needs_change
 from profiler.units import NS_PER_S, format_duration
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Alignment:
 def before(link: LinkAnalysis) -> Alignment:
     """Return the jobs as observed, or all starting together where that does not tell how it is.
 
-    Their clocks may not relate them, or they may have happened to interleave with nothing that holds them there.
+    Their clocks may not relate them, or they may have been seen clear of each other though that need not last.
     The job that the plan starts first stands at time zero, so that the picture before and the one after compare.
     """
     anchors_ns = _anchors_ns(link)
@@ -43,13 +43,13 @@ def before(link: LinkAnalysis) -> Alignment:
         note = "How the jobs stand to each other could not be observed, so all are drawn starting at once."
         return Alignment(title="Before: if all burst together", note=note, demands=together)
     seen = f"{datetime.fromtimestamp(max(anchors_ns.values()) // NS_PER_S, tz=UTC):%Y-%m-%d %H:%M:%S} UTC"
-    if is_lucky(link.compatibility):
-        note = f"At {seen} they happened to interleave, but nothing holds them there: here all start at once."
-        return Alignment(title="Before: when they drift together", note=note, demands=together)
+    if link.were_apart and needs_change(link):
+        note = f"Until {seen} they kept clear of each other, but not steadily: here all start at once."
+        return Alignment(title="Before: if they drift together", note=note, demands=together)
     origin_ns = anchors_ns[_leader(link, anchors_ns)]
     return Alignment(
         title="Before: as observed",
-        note=f"Phases as they stood at {seen}; jobs that nobody holds drift from there.",
+        note=f"Phases as they stood at {seen}; {_next(link)}.",
         demands=tuple(
             Demand.from_profile(job, profile, offset_s=_offset_s(profile, origin_ns))
             for job, profile in link.demands.items()
@@ -59,7 +59,7 @@ def before(link: LinkAnalysis) -> Alignment:
 
 def after(link: LinkAnalysis, plan: ShiftPlan) -> Alignment | None:
     """Return the jobs as the plan places them; None where no shift is recommended for the link."""
-    if not is_helped(link.compatibility):
+    if not needs_change(link):
         return None
     shifts = _shifts(link, plan)
     origin_s = min((shift.shift_s for shift in shifts.values()), default=0.0)
@@ -78,6 +78,10 @@ def after(link: LinkAnalysis, plan: ShiftPlan) -> Alignment | None:
         demands=demands,
         leads_s=leads_s,
     )
+
+
+def _next(link: LinkAnalysis) -> str:
+    return "something holds them there" if link.is_interleaved else "jobs that nobody holds drift from there"
 
 
 def _shifted(job: str, profile: TrafficProfile, *, shift: JobShift | None, origin_s: float) -> Demand:

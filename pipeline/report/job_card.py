@@ -98,12 +98,13 @@ def _facts(profile: TrafficProfile) -> list[tuple[str, str]]:
     return [
         ("Period", format_duration(profile.period_s)),
         ("Interval", _interval(profile)),
+        ("90 % take at most", format_duration(profile.p90_period_s)),
         ("Confidence", _confidence(profile.confidence)),
         ("Iterations seen", _number(profile.n_cycles)),
         ("Jitter", _percent(profile.jitter_frac, digits=1)),
         ("Up per iteration", format_duration(profile.up_s)),
         ("Mean rate", format_rate(profile.mean_bps)),
-        ("Peak rate", format_rate(profile.peak_bps)),
+        ("Rate while Up", format_rate(profile.peak_bps)),
         ("Measured at", profile.label or "-"),
     ]
 

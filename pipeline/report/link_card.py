@@ -10,7 +10,7 @@ from pipeline.report.alignment import Alignment, after, before
 from pipeline.report.charts.circle import draw_circle
 from pipeline.report.charts.stack import draw_stack
 from pipeline.report.series import Circle, Stack, shared_span_s, stack, unified_circle
-from pipeline.report.verdicts import VERDICT_WORDS, ScoreLine, VerdictWords, explain_verdict, score_lines
+from pipeline.report.verdicts import ScoreLine, VerdictWords, explain_verdict, score_lines, words_of
 from profiler.units import format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ class LinkCard:
     explanation: str
     scores: tuple[ScoreLine, ...]
     views: tuple[View, ...]
-    method: str
     warnings: tuple[str, ...]
 
 
@@ -75,15 +74,14 @@ def make_link_card(
         alike=tuple(alike),
         capacity=format_rate(link.capacity_bps),
         jobs=tuple(link.demands),
-        verdict=VERDICT_WORDS[compatibility.verdict],
-        kind=compatibility.verdict,
+        verdict=words_of(link),
+        kind="interleaved" if link.is_interleaved else compatibility.verdict,
         explanation=explain_verdict(compatibility),
         scores=tuple(score_lines(compatibility)),
         views=tuple(
             _view(alignment, piled, link=link, top_bps=top_bps, colours=colours)
             for alignment, piled in zip(alignments, stacks, strict=True)
         ),
-        method=compatibility.method,
         warnings=compatibility.warnings,
     )
 

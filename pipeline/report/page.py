@@ -24,7 +24,7 @@ from pipeline.report.job_card import JobCard, make_job_card, make_series_row
 from pipeline.report.link_card import LinkCard, make_link_card
 from pipeline.report.palette import job_colours
 from pipeline.report.twins import group_twins
-from pipeline.report.verdicts import VERDICT_WORDS, is_helped, severity
+from pipeline.report.verdicts import needs_change, severity, words_of
 from profiler.units import format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from pipeline.analysis import Analysis, LinkAnalysis
     from pipeline.shifts import ShiftPlan
+    from profiler.phases import TrafficProfile
 
 __all__ = ["Origin", "render"]
 
@@ -73,6 +74,7 @@ def _context(analysis: Analysis) -> dict[str, Any]:
     contended = [link for link in links if link.compatibility.verdict != "uncontended"]
     twins = group_twins(contended)
     drawn = [group[0] for group in twins[:MAX_LINKS_DRAWN]]
+    told = [link for group in twins[:MAX_LINKS_DRAWN] for link in group]
     advice = advise(analysis)
     jobs = _jobs_in_order(analysis, drawn)
     return {
@@ -83,7 +85,7 @@ def _context(analysis: Analysis) -> dict[str, Any]:
         "advice": advice,
         "colours": colours,
         "links": [_link_card(group, analysis.plan, colours=colours) for group in twins[:MAX_LINKS_DRAWN]],
-        "other_links": [_other_row(link) for link in links if link not in drawn],
+        "other_links": [_other_row(link) for link in links if link not in told],
         "jobs": [_job_card(job, analysis, colour=colours[job]) for job in jobs[:MAX_JOBS_DRAWN]],
         "n_jobs_more": max(0, len(jobs) - MAX_JOBS_DRAWN),
         "series": [make_series_row(*item) for item in list(analysis.profiles.items())[:MAX_SERIES_LISTED]],
@@ -98,8 +100,7 @@ def _link_card(group: Sequence[LinkAnalysis], plan: ShiftPlan, *, colours: Mappi
 
 
 def _job_card(job: str, analysis: Analysis, *, colour: str) -> JobCard:
-    own = analysis.jobs[job]
-    return make_job_card(job, own, measured=analysis.profiles.get(own.label, own), colour=colour)
+    return make_job_card(job, analysis.jobs[job], measured=analysis.measured(job), colour=colour)
 
 
 def _tiles(analysis: Analysis, contended: list[LinkAnalysis]) -> list[tuple[str, str]]:
@@ -108,14 +109,14 @@ def _tiles(analysis: Analysis, contended: list[LinkAnalysis]) -> list[tuple[str,
         (f"{_n_links(contended)} of {_n_links(analysis.links)}", "shared links contended"),
         (str(len(analysis.jobs)), "jobs with a beat" if len(analysis.jobs) != 1 else "job with a beat"),
     ]
-    helped = [link.compatibility for link in contended if is_helped(link.compatibility)]
+    helped = [link.compatibility for link in contended if needs_change(link)]
     slots_s = sorted({s.pace_period_s for s in analysis.plan.shifts if s.pace_period_s is not None})
     if helped and slots_s:
         tiles.append((" / ".join(format_duration(slot_s) for slot_s in slots_s[:2]), "slot to hold"))
     expectation = next((e for e in (expect(compatibility.predicted) for compatibility in helped) if e), None)
     if expectation is not None:
         change = f"{format_duration(expectation.now_s)} → {format_duration(expectation.then_s)}"
-        tiles.append((change, f"{expectation.statistic} iteration, as simulated"))
+        tiles.append((change, f"{expectation.statistic} iteration, both simulated"))
     return tiles
 
 
@@ -134,10 +135,15 @@ def _other_row(link: LinkAnalysis) -> dict[str, str]:
         "name": link.link,
         "direction": link.direction,
         "capacity": format_rate(link.capacity_bps),
-        "peak": format_rate(sum(profile.peak_bps or 0.0 for profile in link.demands.values())),
+        "peak": format_rate(sum(_peak_bps(profile) for profile in link.demands.values())),
         "jobs": ", ".join(link.demands),
-        "verdict": VERDICT_WORDS[link.compatibility.verdict].badge,
+        "verdict": words_of(link).badge,
     }
+
+
+def _peak_bps(profile: TrafficProfile) -> float:
+    """Return the highest rate that is drawn of a profile."""
+    return max((phase.rate_bps for phase in profile.phases), default=profile.peak_bps or profile.mean_bps or 0.0)
 
 
 def _environment() -> jinja2.Environment:

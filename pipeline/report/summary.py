@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pipeline.report.advice import advise
 from pipeline.report.headline import caveats, headline, lead
 from pipeline.report.twins import group_twins
-from pipeline.report.verdicts import VERDICT_WORDS, explain_verdict, severity
+from pipeline.report.verdicts import explain_verdict, severity, words_of
 
 if TYPE_CHECKING:
     from pipeline.analysis import Analysis, LinkAnalysis
@@ -36,5 +36,4 @@ def summarize(analysis: Analysis) -> list[str]:
 def _line(group: Sequence[LinkAnalysis]) -> str:
     first = group[0]
     which = first.direction if len(group) == 1 else "(both directions)"
-    badge = VERDICT_WORDS[first.compatibility.verdict].badge
-    return f"{first.link} {which}: {badge}. {explain_verdict(first.compatibility)}"
+    return f"{first.link} {which}: {words_of(first).badge}. {explain_verdict(first.compatibility)}"

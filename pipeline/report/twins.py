@@ -13,7 +13,8 @@ __all__ = ["group_twins"]
 
 def group_twins(links: Sequence[LinkAnalysis]) -> list[list[LinkAnalysis]]:
     """Group the directions of a link that have the same jobs and verdict; groups and members keep their order."""
-    groups: dict[tuple[str, frozenset[str], str], list[LinkAnalysis]] = {}
+    groups: dict[tuple[str, frozenset[str], str, bool], list[LinkAnalysis]] = {}
     for link in links:
-        groups.setdefault((link.link, frozenset(link.demands), link.compatibility.verdict), []).append(link)
+        story = (link.link, frozenset(link.demands), link.compatibility.verdict, link.is_interleaved)
+        groups.setdefault(story, []).append(link)
     return list(groups.values())

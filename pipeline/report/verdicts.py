@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from profiler.units import format_duration
-
 if TYPE_CHECKING:
+    from pipeline.analysis import LinkAnalysis
     from pipeline.compat.result import Compatibility, Verdict
 
 __all__ = [
@@ -17,9 +16,10 @@ __all__ = [
     "VerdictWords",
     "explain_verdict",
     "is_helped",
-    "is_lucky",
+    "needs_change",
     "score_lines",
     "severity",
+    "words_of",
 ]
 
 
@@ -54,6 +54,9 @@ VERDICT_WORDS: Final[Mapping[Verdict, VerdictWords]] = {
     ),
     "uncontended": VerdictWords("room to spare", "✓", "All bursts together fit the link; nothing to do."),
 }
+INTERLEAVED: Final = VerdictWords(
+    "already interleaved", "✓", "The bursts fit between each other as they are; keep what holds them there."
+)
 _ORDER: Final = tuple(VERDICT_WORDS)
 
 
@@ -72,10 +75,14 @@ def is_helped(compatibility: Compatibility) -> bool:
     return compatibility.verdict in ("compatible", "paced")
 
 
-def is_lucky(compatibility: Compatibility) -> bool:
-    """Return whether jobs that would have to be held were seen to fit better than chance, with nobody holding them."""
-    now, chance = compatibility.score_now, compatibility.score_random
-    return compatibility.verdict == "paced" and now is not None and chance is not None and now > chance
+def needs_change(link: LinkAnalysis) -> bool:
+    """Return whether a shift is recommended that the jobs do not have already."""
+    return is_helped(link.compatibility) and not link.is_interleaved
+
+
+def words_of(link: LinkAnalysis) -> VerdictWords:
+    """Return badge, mark and meaning of a link's verdict."""
+    return INTERLEAVED if link.is_interleaved else VERDICT_WORDS[link.compatibility.verdict]
 
 
 def severity(compatibility: Compatibility) -> tuple[int, float]:
@@ -97,7 +104,7 @@ def score_lines(compatibility: Compatibility) -> list[ScoreLine]:
         ("chance", compatibility.score_random, "on average over all relations, which is what drifting jobs get"),
         ("best shift", compatibility.score_best, _best_meaning(compatibility)),
         ("paced", compatibility.score_paced, "with every job held to its slots"),
-        ("robust", compatibility.score_robust, "with the recommended shift, when iterations come early or late"),
+        ("robust", compatibility.score_robust, "with the best shift and no pacer, when iterations come early or late"),
     )
     return [
         ScoreLine(name=name, score=score, excess_frac=max(0.0, 1.0 - score), meaning=meaning)
@@ -112,4 +119,4 @@ def _best_meaning(compatibility: Compatibility) -> str:
     horizon_s = compatibility.horizon_s
     if horizon_s is None or horizon_s == float("inf"):
         return f"with the best shift, if nothing drifts{proof}"
-    return f"with the best shift, over the {format_duration(horizon_s)} after it is set{proof}"
+    return f"with the best shift, until the jobs drift{proof}"

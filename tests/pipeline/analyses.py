@@ -28,6 +28,7 @@ def vgg(job: str, *, anchor_ns: int | None = None, period_s: float = PERIOD_S) -
     profile = TrafficProfile.from_phases(period_s=period_s, phases=[(0.0, UP_S, RATE_BPS)])
     return replace(
         profile,
+        p90_period_s=1.2 * period_s,
         host=f"host-{job}",
         device="eth0",
         direction="transmit",
@@ -42,7 +43,9 @@ def vgg(job: str, *, anchor_ns: int | None = None, period_s: float = PERIOD_S) -
     )
 
 
-def paced_link(*, a: str = "A", b: str = "B", score_now: float | None = 0.756) -> LinkAnalysis:
+def paced_link(
+    *, a: str = "A", b: str = "B", score_now: float | None = 0.756, shared_frac: float | None = 0.18
+) -> LinkAnalysis:
     """Return two jobs that collide on trunk t1 and would not if held to slots of 266 ms, 133 ms apart."""
     compatibility = Compatibility(
         capacity_bps=CAPACITY_BPS,
@@ -63,7 +66,7 @@ def paced_link(*, a: str = "A", b: str = "B", score_now: float | None = 0.756) -
         predicted={"p90_now_s": 0.353, "p90_paced_s": 0.279},
     )
     demands = {a: vgg("a", anchor_ns=SEEN_NS), b: vgg("b", anchor_ns=SEEN_NS + LEAD_NS)}
-    return link("t1", demands=demands, compatibility=compatibility)
+    return replace(link("t1", demands=demands, compatibility=compatibility), shared_frac=shared_frac)
 
 
 def link(name: str, *, demands: Mapping[str, TrafficProfile], compatibility: Compatibility) -> LinkAnalysis:

@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from pipeline.analysis import Skipped
+from pipeline.cli.analysis_table import readable_omissions
 from pipeline.cli.main import main
+from pipeline.cli.printer import print_lines
 from profiler.pacer import Pacer
+from tests.pipeline.analyses import analysis as made
 from tests.pipeline.lakes import CLUSTER, make_lake, port, two_job_lake
 
 if TYPE_CHECKING:
@@ -42,6 +46,26 @@ def test_json_is_one_document(place: Path, capsys: pytest.CaptureFixture[str]) -
     assert analyze(place, "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["kind"], document["version"], len(document["links"])) == ("analysis", 1, 2)
+
+
+def test_the_terminal_shows_the_shift_of_each_job(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert analyze(place) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    header = rows.index(["job", "shift", "slot", "slower", "by", "lasts"])
+    assert {row[0] for row in rows[header + 1 : header + 3]} == {"A", "B"}
+
+
+def test_what_was_skipped_is_listed_up_to_a_number() -> None:
+    skipped = tuple(Skipped(what=f"h{i}", why="noise") for i in range(23))
+    lines = readable_omissions(made(skipped=skipped, warnings=("it is long",)))
+    assert lines[0] == "Skipped h0: noise"
+    assert lines[-2:] == ["and 3 more", "The plan: it is long"]
+    assert len(lines) == 22
+
+
+def test_a_name_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_lines(["job \x1b[2J\x00 is here"])
+    assert capsys.readouterr().out == "job \\x1b[2J\\x00 is here\n"
 
 
 def test_csv_is_one_row_a_link(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,7 +81,19 @@ def test_answer_is_the_golden_one_up_to_the_last_digits(name: str, answers: dict
 
     assert _NUMBER.sub("#", answers[name]) == _NUMBER.sub("#", expected)
     for found, wanted in zip(_NUMBER.findall(answers[name]), _NUMBER.findall(expected), strict=True):
-        assert float(found) == pytest.approx(float(wanted), rel=TOLERANCE_FRAC, abs=TOLERANCE_FRAC)
+        assert float(found) == pytest.approx(float(wanted), rel=TOLERANCE_FRAC, abs=_last_digit(wanted))
+
+
+def _last_digit(number: str) -> float:
+    """Return what one in the last place of a printed number is worth, such as 0.01 in -0.05."""
+    mantissa, _, exponent = number.lower().partition("e")
+    return float(f"1e{int(exponent or 0) - len(mantissa.partition('.')[2])}")
+
+
+def test_numbers_of_an_answer_may_differ_by_their_last_digits_only() -> None:
+    assert pytest.approx(0.1475, rel=TOLERANCE_FRAC, abs=_last_digit("0.1475")) != 0.1275
+    assert pytest.approx(0.1275, rel=TOLERANCE_FRAC, abs=_last_digit("0.1275")) == 0.1274
+    assert [_last_digit(number) for number in ("7", "-0.05", "1.5e-3")] == [1.0, 0.01, 1e-4]
 
 
 def test_every_command_but_live_ones_has_a_golden_answer() -> None:

@@ -219,7 +219,7 @@ def test_a_job_measured_while_it_was_held_back_is_shown_as_measured_and_as_it_wo
 
 
 def test_empty_analysis_still_makes_a_page() -> None:
-    assert "No training job with a beat was found." in _Page(render(analysis(), origin=ORIGIN)).text
+    assert "No periodic traffic was found." in _Page(render(analysis(), origin=ORIGIN)).text
 
 
 def test_many_contended_links_are_listed_but_only_the_worst_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,6 +244,21 @@ def test_two_directions_that_are_alike_are_drawn_once() -> None:
     assert "The other direction (b-a) is alike." in read.text
     assert "1 of 1" in read.text
     assert read.text.count("Expected on t1") == 1
+
+
+def test_the_direction_that_is_told_as_alike_is_not_told_again_among_other_links() -> None:
+    trunk = paced_link()
+    text = _Page(render(analysis(trunk, replace(trunk, direction="b-a")), origin=ORIGIN)).text
+
+    assert "The other direction (b-a) is alike." in text
+    assert "Other links" not in text
+
+
+def test_peaks_of_a_quiet_link_are_those_that_are_drawn() -> None:
+    demands = {"A": replace(vgg("a"), peak_bps=1e6), "B": replace(vgg("b"), peak_bps=1e6)}
+    quiet = link("h1", demands=demands, compatibility=judged("uncontended", "A", "B", capacity_bps=8e8))
+
+    assert "744 Mbit/s" in _Page(render(analysis(quiet), origin=ORIGIN)).text
 
 
 def test_same_analysis_makes_the_same_page(page: str) -> None:

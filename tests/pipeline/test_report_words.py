@@ -37,10 +37,52 @@ def test_headline_promises_less_when_the_paced_score_is_not_one() -> None:
 
 
 def test_headline_does_not_claim_a_collision_that_was_not_seen() -> None:
-    lucky = analysis(paced_link(score_now=1.0))
+    apart = analysis(paced_link(score_now=1.0, shared_frac=0.01))
+    unseen = analysis(paced_link(score_now=None, shared_frac=None))
+    once = analysis(paced_link(score_now=0.7, shared_frac=None))
 
-    assert headline(lucky).startswith("A and B drift in and out of collision on t1;")
-    assert any("happened to interleave" in caveat for caveat in caveats(lucky))
+    assert headline(apart).startswith("A and B can collide on t1;")
+    assert any("clear of each other, but not steadily" in caveat for caveat in caveats(apart))
+    assert headline(unseen).startswith("A and B can collide on t1;")
+    assert headline(once).startswith("A and B collided when last seen on t1;")
+
+
+def test_jobs_seen_to_meet_collide_whatever_the_last_instant_was() -> None:
+    assert headline(analysis(paced_link(score_now=1.0))).startswith("A and B collide on t1;")
+
+
+def test_jobs_that_interleave_are_told_to_keep_it_and_given_no_other_advice() -> None:
+    held = analysis(replace(paced_link(score_now=1.0, shared_frac=0.0), is_interleaved=True))
+
+    told = summarize(held)
+
+    assert told[0] == "A and B already interleave on t1: keep what holds them there."
+    assert told[1] == "Keep what holds A and B there, every 255 ms: another slot would only slow them."
+    assert told[2].startswith("t1 a-b: already interleaved. ")
+    assert advise(held) == []
+    assert "drift" not in " ".join(told)
+
+
+def test_an_interleaved_link_does_not_hide_one_that_nothing_helps() -> None:
+    held = replace(paced_link(), is_interleaved=True)
+    other = link("t2", demands={"C": vgg("c")}, compatibility=judged("futile", "C"))
+
+    assert headline(analysis(held, other)) == (
+        "A and B already interleave on t1: keep what holds them there; t2 is contended, and no shift would help"
+    )
+
+
+def test_without_jobs_the_periodic_ports_are_named_and_a_cluster_file_is_asked_for() -> None:
+    ports = {f"s1/p{i}/receive": vgg("a") for i in range(14)}
+    found = Analysis(profiles=ports, jobs={}, links=(), plan=ShiftPlan(shifts=(), gap=0.0))
+
+    told = summarize(found)
+
+    assert told[0].startswith("14 ports carry periodic traffic")
+    assert "s1/p0/receive every 255 ms, s1/p1/receive every 255 ms" in told[1]
+    assert told[1].endswith("and 2 more.")
+    assert "[[link]]" in told[2]
+    assert "--cluster cluster.toml" in told[2]
 
 
 def test_headline_counts_jobs_and_links_that_are_too_many_to_name() -> None:
@@ -52,7 +94,7 @@ def test_headline_counts_jobs_and_links_that_are_too_many_to_name() -> None:
 @pytest.mark.parametrize(
     ("found", "says"),
     [
-        (analysis(), "No training job with a beat was found"),
+        (analysis(), "No periodic traffic was found"),
         (Analysis(profiles={}, jobs={"A": vgg("a")}, links=(), plan=ShiftPlan(shifts=(), gap=0.0)), "no link to judge"),
         (
             analysis(link("h1", demands={"A": vgg("a")}, compatibility=judged("uncontended", "A"))),
@@ -73,8 +115,8 @@ def test_lead_says_what_to_do_and_what_it_should_bring() -> None:
 
     assert lead(pair, advice=advise(pair)) == [
         "Start B's all-reduce 133 ms after A's, every 266 ms.",
-        "Expected on t1: 90 % of iterations take at most 279 ms instead of 353 ms when nobody holds them "
-        "(1.27 times shorter).",
+        "Expected on t1: 90 % of iterations take at most 279 ms held to slots. In this recording it was 306 ms; "
+        "simulated unmanaged over all relative positions, 353 ms.",
     ]
 
 
@@ -146,11 +188,16 @@ def test_a_shift_without_pacing_says_how_long_it_lasts() -> None:
     shifts = (JobShift(job="A", shift_s=0.0), JobShift(job="B", shift_s=SHIFT_S))
     free = replace(trunk.compatibility, verdict="compatible", shifts=shifts, hold_s=12.0)
 
+    slots = tuple(replace(shift, pace_period_s=0.255, stretch_frac=0.0) for shift in shifts)
+    settable = analysis(replace(trunk, compatibility=replace(free, shifts=slots, hold_s=float("inf"))))
     held_for_12_s = advise(analysis(replace(trunk, compatibility=free)))[1]
     held_for_good = advise(analysis(replace(trunk, compatibility=replace(free, hold_s=float("inf")))))[1]
 
     assert (held_for_12_s.lasts, held_for_12_s.snippet) == ("12 s", "")
     assert held_for_good.lasts == "for good"
+    assert advise(settable)[1].lasts == "for good"
+    assert "Pacer(period_s=0.255" in advise(settable)[1].snippet
+    assert any("the pacer sets it at no cost" in caveat for caveat in caveats(settable))
 
 
 def test_jobs_that_meet_through_a_third_share_one_leader() -> None:
