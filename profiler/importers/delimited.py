@@ -40,7 +40,7 @@ _NAMED: Final = 20
 def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     table = open_table(source, delimiter=options.mapping.delimiter if options.mapping else None)
     mapping = options.mapping or _plain(table, source)
-    return _Reading(source, table, mapping=mapping, sink=sink, host=options.host or source.stem).run()
+    return _Reading(source, table, mapping=mapping, sink=sink, host=options.host or source.default_host).run()
 
 
 def _recognises(source: Input, head: bytes, options: Options) -> bool:

@@ -30,7 +30,8 @@ class Options:
     Parameters
     ----------
     host
-        Host of counters whose file names none; of a capture, where it was taken. None: the file's name, or nothing.
+        Host of counters whose file names none; of a capture, where it was taken. None: the file's name, or nothing;
+        a table that then contradicts another one of that name is refused.
     mapping
         How the columns of a table are to be understood; None: as named in `mapping.plain_mapping`.
     bin_s
@@ -47,6 +48,11 @@ class Options:
     def __post_init__(self) -> None:
         if not SHORTEST_BIN_S <= self.bin_s <= LONGEST_BIN_S:
             raise UsageError(f"bin of {self.bin_s} s: expected {SHORTEST_BIN_S} s to {LONGEST_BIN_S} s")
+
+    @property
+    def names_host(self) -> bool:
+        """Whether the host of every counter is told, here or in the table."""
+        return self.host is not None or (self.mapping is not None and self.mapping.names_host)
 
     @property
     def bin_ns(self) -> int:

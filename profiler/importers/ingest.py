@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from profiler.errors import BadInput, LakeError
+from profiler.importers.hosts import HostGuard, held_by, shared_stems, with_host
 from profiler.importers.importer import Options
 from profiler.importers.inputs import Input, inputs_of
 from profiler.importers.recorder import merge_recording, recordings_of, series_of
@@ -14,7 +15,7 @@ from profiler.importers.report import IngestReport, InputReport, InputStatus
 from profiler.store import Lake, Recording, file_digest, recording_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from profiler.importers.coverage import Coverage
@@ -64,9 +65,11 @@ def ingest(
     """
     target = lake if isinstance(lake, Lake) else Lake.open(lake, create=True)
     told = options if host is None else replace(options, host=host)
+    shared = shared_stems(paths)
     reports: list[InputReport] = []
     for path in paths:
-        found = list(_ingest_path(path, target, options=told, format=format, advance=advance))
+        inputs = (with_host(source, shared=shared) for source in inputs_of(path, advance=advance))
+        found = list(_ingest_path(path, target, options=told, format=format, inputs=inputs))
         if all(report.status == "skipped" for report in found):
             message = f"{path}: nothing in it that an importer reads; name a file, or give --mapping"
             found.append(InputReport(source=str(path), status="failed", message=message))
@@ -75,10 +78,10 @@ def ingest(
 
 
 def _ingest_path(
-    path: str | Path, lake: Lake, *, options: Options, format: str | None, advance: Callable[[int], object]
+    path: str | Path, lake: Lake, *, inputs: Iterable[Input], options: Options, format: str | None
 ) -> Iterator[InputReport]:
     try:
-        for source in inputs_of(path, advance=advance):
+        for source in inputs:
             if source.is_lake and source.path.samefile(lake.root):
                 yield InputReport(source=source.name, status="skipped", message="the lake that is being filled")
             elif source.is_lake:
@@ -99,6 +102,11 @@ def _ingest_input(source: Input, lake: Lake, *, options: Options, format: str | 
     recording = _recording(source, importer, options)
 
     def read(sink: Sink) -> Coverage:
+        held = None if options.names_host else held_by(lake, source.default_host)
+        if held is not None:
+            guard = HostGuard(source, held)
+            importer.read(replace(source, advance=int), guard, options)
+            guard.check()
         return importer.read(source, sink, options)
 
     return _store(source.name, lake, recording=recording, read=read)

@@ -43,12 +43,15 @@ class Input:
         Whether it was named by the caller; what was found in a folder or an archive may be passed over.
     advance
         Called with the number of bytes of ``path`` that each step has read.
+    host
+        Host of counters that name none; empty: `stem`.
     """
 
     name: str
     path: Path
     asked: bool = True
     advance: Callable[[int], object] = int
+    host: str = ""
 
     @property
     def is_lake(self) -> bool:
@@ -59,6 +62,11 @@ class Input:
     def stem(self) -> str:
         """Its name without folders and extensions, as in ``free`` for ``rig/free.csv.gz``."""
         return "stdin" if self.name == STDIN else Path(self.name.rpartition("!")[2]).name.split(".")[0]
+
+    @property
+    def default_host(self) -> str:
+        """Host of counters that name none, if the caller does not tell it."""
+        return self.host or self.stem
 
     def pieces(self) -> Iterator[bytes]:
         """Yield its bytes, decompressed; see `profiler.importers.contents.inflated`."""

@@ -85,6 +85,11 @@ class Mapping:
     names: Dict[str, str | ColumnName]
     delimiter: str | None = None
 
+    @property
+    def names_host(self) -> bool:
+        """Whether it tells the host of every counter."""
+        return "host" in self.names or all("host" in c.names or "{host}" in c.column for c in self.counters)
+
     def to_dict(self) -> dict[str, Any]:
         """Return all that changes what is read, for the key of a recording."""
         return asdict(self)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from profiler.importers.hosts import Held
 from profiler.store.ordering import Ordered, in_order
 from profiler.store.series import Series
 
@@ -77,6 +78,22 @@ class MemorySink:
     def write_flows(self, flows: pa.Table) -> None:
         """Keep flows; see `Sink`."""
         self.flows.append(flows)
+
+    def held(self, series_id: int) -> Held | None:
+        """Return what is kept of a series; None if it was not announced."""
+        if series_id not in self._series:
+            return None
+        rows = self._ordered(series_id)
+        return Held(rows.t_ns, rows.value, self._series[series_id].source)
+
+    def copy_to(self, sink: Sink) -> None:
+        """Give another sink all that this one keeps."""
+        for series_id, series in self._series.items():
+            sink.add_series(series)
+            for part in self._samples[series_id]:
+                sink.write_samples(series_id, part.t_ns, part.value, flags=part.flags, epoch=part.epoch)
+        for flows in self.flows:
+            sink.write_flows(flows)
 
     def counters(self) -> Counters:
         """Return every series with its samples, one a time and in order of it; series as they were announced."""

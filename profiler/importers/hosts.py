@@ -1,0 +1,142 @@
+"""Hosts of tables that name none: a file's name serves, unless two hosts would become one by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.errors import BadInput
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from profiler.importers.inputs import Input
+    from profiler.store import Lake, Series
+
+__all__ = ["Held", "HostGuard", "held_by", "shared_stems", "with_host"]
+
+
+class Held(NamedTuple):
+    """What is known of a series: times in order, values, and the input that they came from."""
+
+    t_ns: NDArray[np.int64]
+    value: NDArray[np.int64]
+    source: str
+
+
+def shared_stems(paths: Iterable[str | Path]) -> frozenset[str]:
+    """Return the names, without extensions, that files of several folders have; archives are not looked into."""
+    folders: dict[str, set[Path]] = {}
+    for path in map(Path, paths):
+        for file in path.rglob("*") if path.is_dir() else (path,):
+            folders.setdefault(file.name.split(".")[0], set()).add(file.absolute().parent)
+    return frozenset(stem for stem, parents in folders.items() if len(parents) > 1)
+
+
+def with_host(source: Input, *, shared: frozenset[str]) -> Input:
+    """Return an input with its folder's name before its own as host, if its own is shared."""
+    if source.stem not in shared:
+        return source
+    member = source.name.rpartition("!")[2]
+    return replace(source, host=f"{Path(member).absolute().parent.name}-{source.stem}")
+
+
+def held_by(lake: Lake, host: str) -> Callable[[int], Held | None] | None:
+    """Return what looks up the series of a host in a lake; None if it has none of that host."""
+    rows = lake.read("series").select(["series_id", "host", "source"]).to_pylist()
+    sources = {row["series_id"]: row["source"] for row in rows if row["host"] == host}
+
+    def held(series_id: int) -> Held | None:
+        if series_id not in sources:
+            return None
+        counter = lake.counter(series_id)
+        return Held(counter.t_ns, counter.value, sources[series_id])
+
+    return held if sources else None
+
+
+class HostGuard:
+    """A sink that stores nothing, and knows whether the samples of an input contradict those of another.
+
+    Where both have samples of a series, those of one must be among those of the other, as when a table that grew is
+    read again. Other values, or other times, are those of another host.
+
+    Parameters
+    ----------
+    source
+        What is read.
+    held
+        Looks up a series; None if nothing is known of it.
+    """
+
+    def __init__(self, source: Input, held: Callable[[int], Held | None]) -> None:
+        self._source = source
+        self._look_up = held
+        self._series: dict[int, Series] = {}
+        self._held: dict[int, Held] = {}
+        self._last_ns: dict[int, int] = {}
+        self._contradicted: int | None = None
+
+    def add_series(self, series: Series) -> None:
+        """Look up what is held of a series; see `Sink`."""
+        if series.series_id in self._series or series.host != self._source.default_host:
+            return
+        held = self._look_up(series.series_id)
+        self._series[series.series_id] = series
+        if held is not None and held.t_ns.size:
+            self._held[series.series_id] = held
+
+    def write_samples(
+        self,
+        series_id: int,
+        t_ns: NDArray[np.int64],
+        value: NDArray[np.int64],
+        *,
+        window_ns: NDArray[np.int32] | int = 0,  # noqa: ARG002 - as in Sink
+        flags: NDArray[np.uint16] | int = 0,  # noqa: ARG002 - as in Sink
+        epoch: NDArray[np.int32] | int = 0,  # noqa: ARG002 - as in Sink
+    ) -> None:
+        """Compare samples with those held since the samples before."""
+        if self._contradicted is not None or series_id not in self._held or not t_ns.size:
+            return
+        held = self._held[series_id]
+        first_ns, last_ns = int(t_ns.min()), int(t_ns.max())
+        since_ns = min(first_ns, self._last_ns.get(series_id, first_ns) + 1)
+        self._last_ns[series_id] = max(last_ns, self._last_ns.get(series_id, last_ns))
+        if _contradict(held, t_ns, value, since_ns=since_ns, until_ns=last_ns):
+            self._contradicted = series_id
+
+    def write_flows(self, flows: pa.Table) -> None:
+        """Pass over flows; see `Sink`."""
+
+    def check(self) -> None:
+        """Refuse the input if it contradicts what is held.
+
+        Raises
+        ------
+        BadInput
+            If it is not of the same host.
+        """
+        if self._contradicted is not None:
+            series, held = self._series[self._contradicted], self._held[self._contradicted]
+            raise BadInput(
+                f"{self._source.name}: {series.device} {series.direction}: it names no host, and as host {series.host} "
+                f"it contradicts {held.source}, which has other values at that time; nothing of it was taken; if they "
+                "are of different hosts, give each its --host"
+            )
+
+
+def _contradict(held: Held, t_ns: NDArray[np.int64], value: NDArray[np.int64], *, since_ns: int, until_ns: int) -> bool:
+    """Return whether neither has all samples of the other, where both reach."""
+    since_ns, until_ns = max(since_ns, int(held.t_ns[0])), min(until_ns, int(held.t_ns[-1]))
+    start, stop = np.searchsorted(held.t_ns, [since_ns, until_ns + 1])
+    inside = (t_ns >= since_ns) & (t_ns <= until_ns)
+    n_held, n_new = max(0, int(stop - start)), int(np.count_nonzero(inside))
+    places = np.minimum(np.searchsorted(held.t_ns, t_ns[inside]), held.t_ns.size - 1)
+    is_same = (held.t_ns[places] == t_ns[inside]) & (held.value[places] == value[inside])
+    return int(np.count_nonzero(is_same)) < min(n_held, n_new)
