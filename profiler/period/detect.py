@@ -22,7 +22,7 @@ from profiler.period.groups import group_period
 from profiler.period.length import typical_length
 from profiler.period.onsets import find_onsets
 from profiler.period.prepare import MIN_BINS, Prepared, prepare, scales
-from profiler.period.spectrum import alias_periods, fast_line_hz
+from profiler.period.spectrum import alias_periods, fast_line_hz, is_harmonic, line_spectrum
 from profiler.period.stretch import stretches
 from profiler.schema import Flag
 from profiler.units import NS_PER_S, format_duration, format_rate
@@ -110,13 +110,13 @@ def _detect(series: RateSeries) -> PeriodEstimate:
     if rate_bps.size and rate_bps.std() < STEADY_SPREAD * rate_bps.mean():
         return _constant(rate_bps)
     prepared = prepare(series)
-    fast_hz = fast_line_hz(prepared)
-    if fast_hz is not None:
+    strongest = _strongest(prepared)
+    best = strongest if strongest and strongest.z >= Z_ACCEPT and strongest.contrast >= CONTRAST_ACCEPT else None
+    spectrum = line_spectrum(prepared)
+    fast_hz = fast_line_hz(spectrum, dt_s=prepared.dt_s)
+    if fast_hz and not (best and is_harmonic(fast_hz, of_period_s=best.period_s, spectrum=spectrum)):
         return _undersampled(fast_hz, dt_s=prepared.dt_s)
-    best = _strongest(prepared)
-    if best is None or best.z < Z_ACCEPT or best.contrast < CONTRAST_ACCEPT:
-        return _not_periodic(series, prepared, best=best)
-    return _followed(series, prepared, best=best)
+    return _followed(series, prepared, best=best) if best else _not_periodic(series, prepared, best=strongest)
 
 
 def _constant(rate_bps: NDArray[np.float64]) -> PeriodEstimate:

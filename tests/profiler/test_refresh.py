@@ -20,7 +20,7 @@ PHASE_S = 0.37
 
 
 def _polled(rng: np.random.Generator, series: RateSeries, *, duration_s: float) -> tuple[np.ndarray, np.ndarray]:
-    """Copy a counter each second at a phase of its own, and poll the copy at an uneven 0.57 s, as a real fabric does."""
+    """Copy a counter each second at a phase of its own, and poll the copy unevenly, as a real fabric does."""
     polls_s = np.cumsum(rng.choice([0.5, 0.566, 0.632, 0.824], size=int(duration_s), p=[0.2, 0.5, 0.2, 0.1]))
     polls_s = polls_s[polls_s < duration_s - 2]
     t_s = (series.edges_ns - series.edges_ns[0]) / 1e9
