@@ -168,11 +168,19 @@ def list_folders(folder: Path) -> list[Path]:
 
 
 def read_text(path: Path) -> str:
-    """Return a small kernel file's text; empty if it is absent, or has no value now (a link that is down)."""
+    """Return a small kernel file's text; empty if it is absent, or has no value now (a link that is down).
+
+    Raises
+    ------
+    SourceBroken
+        If it is no text.
+    """
     try:
-        return path.read_text().strip()
+        return path.read_text(encoding="ascii").strip()
     except OSError:
         return ""
+    except UnicodeDecodeError as error:
+        raise SourceBroken(f"{path}: expected text, found {error.object[:20]!r}; is this the kernel's tree?") from None
 
 
 def _open(source: Source, spec: CounterSpec, *, layer: str, host: str) -> OpenCounter:

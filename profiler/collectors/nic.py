@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from profiler.collectors.base import Collector, CounterSpec, Source, list_folders, read_text
+from profiler.errors import SourceBroken
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,8 +39,13 @@ def _find(sys_root: Path) -> list[Source]:
 
 
 def _is_up(folder: Path) -> bool:
-    flags = read_text(folder / "flags")
-    is_enabled = not flags or bool(int(flags, 16) & _IFF_UP)
+    flags = read_text(folder / "flags") or hex(_IFF_UP)
+    try:
+        is_enabled = bool(int(flags, 16) & _IFF_UP)
+    except ValueError:
+        raise SourceBroken(
+            f"{folder / 'flags'}: expected a hexadecimal number, found {flags[:20]!r}; is this the kernel's tree?"
+        ) from None
     return is_enabled and read_text(folder / "operstate") not in _DOWN
 
 

@@ -250,6 +250,22 @@ def test_a_broken_64_bit_counter_falls_back_to_the_other_one(tmp_path: Path) -> 
     assert read(find_sources(tmp_path, devices=["mlx4_0"])[0]) == {("bytes", "transmit"): 20}
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("flags", b"garbage\n", "flags: expected a hexadecimal number, found 'garbage'"),
+        ("flags", b"\xff\xfe", r"flags: expected text, found b'\\xff\\xfe'"),
+        ("speed", b"\xff\xfe", r"speed: expected text, found b'\\xff\\xfe'"),
+    ],
+)
+def test_a_file_of_an_interface_that_the_kernel_cannot_have_written_is_broken(
+    tree: Path, name: str, content: bytes, message: str
+) -> None:
+    (tree / "class/net/eth0" / name).write_bytes(content)
+    with pytest.raises(SourceBroken, match=message):
+        find_sources(tree)
+
+
 def test_a_tree_that_may_not_be_read_is_broken_rather_than_absent(tree: Path) -> None:
     folder = tree / "class" / "net"
     folder.chmod(0)
