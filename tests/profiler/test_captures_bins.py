@@ -251,6 +251,12 @@ def test_flow_rows_have_first_and_last_time() -> None:
     assert [(row["first_ns"], row["last_ns"], row["packets"]) for row in rows] == [(10**9, 10**9 + 900_000, 2)]
 
 
+def test_no_flow_of_one_capture_replaces_one_of_another() -> None:
+    first, second = (read([(*PACKETS[0][:3], at_us)]).flows[0]["flow_id"].to_pylist() for at_us in (0, 900))
+
+    assert set(first).isdisjoint(second)
+
+
 def test_series_beyond_the_most_go_to_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("profiler.importers.captures.series.MOST_SERIES", 2)
     table = SeriesTable(MemorySink(), bin_ns=BIN_NS, by="flow", source="made")

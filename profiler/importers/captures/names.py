@@ -53,8 +53,8 @@ def read_name(key: NDArray[np.uint64]) -> FlowName:
     )
 
 
-def flow_rows(table: FlowTable, *, points: list[str], source: str) -> pa.Table:
-    """Return every flow as a row of table ``flows``.
+def flow_rows(table: FlowTable, *, points: list[str]) -> pa.Table:
+    """Return every flow as a row of table ``flows``; what it moved is in its identity, so that none replaces another.
 
     Parameters
     ----------
@@ -62,24 +62,21 @@ def flow_rows(table: FlowTable, *, points: list[str], source: str) -> pa.Table:
         The flows.
     points
         Where each interface of the capture stands; makes the same flow at two places two flows.
-    source
-        The capture; makes the same flow in two captures two flows, so that each keeps its bytes.
     """
     names = [read_name(key) for key in table.keys]
     counts = table.counts
     shown = np.flatnonzero(counts.n_packets)
-    columns: dict[str, list[str | int | None]] = {
-        "flow_id": [_flow_id(names[i], source, points[names[i].interface]) for i in shown]
-    }
+    columns: dict[str, list[str | int | None]] = {}
     for field in ("src", "dst", "sport", "dport", "proto", "qp"):
         columns[field] = [getattr(names[i], field) for i in shown]
     columns["first_ns"] = [int(counts.first_ns[i]) if counts.is_timed[i] else None for i in shown]
     columns["last_ns"] = [int(counts.last_ns[i]) if counts.is_timed[i] else None for i in shown]
     columns["bytes"] = counts.n_bytes[shown].tolist()
     columns["packets"] = counts.n_packets[shown].tolist()
+    places = [points[names[i].interface] for i in shown]
+    columns["flow_id"] = [_flow_id(row) for row in zip(places, *columns.values(), strict=True)]
     return pa.table(columns, schema=arrow_schema("flows"))
 
 
-def _flow_id(name: FlowName, source: str, point: str) -> int:
-    parts = (source, point, name.src, name.dst, name.sport, name.dport, name.proto, name.qp)
-    return int.from_bytes(hashlib.sha256("|".join(map(str, parts)).encode()).digest()[:8], "big")
+def _flow_id(row: tuple[str | int | None, ...]) -> int:
+    return int.from_bytes(hashlib.sha256("|".join(map(str, row)).encode()).digest()[:8], "big")

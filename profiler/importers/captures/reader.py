@@ -107,7 +107,7 @@ class CaptureReader:
 
     def _finish(self) -> None:
         self._series.write(self._bins.rest(), points=self._points())
-        self._sink.write_flows(flow_rows(self._flows, points=self._points(), source=self._name))
+        self._sink.write_flows(flow_rows(self._flows, points=self._points()))
         coverage = self._coverage
         coverage.n_samples = self._series.n_samples
         if not coverage.n_rows and coverage.problems:
