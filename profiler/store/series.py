@@ -17,14 +17,17 @@ __all__ = ["Counter", "Series", "series_id"]
 
 
 def series_id(host: str, device: str, port: str, *, direction: str, metric: str, layer: str) -> int:
-    """Return the identity of a series: the first 8 bytes, big endian, of a SHA-256 of its names.
+    r"""Return the identity of a series: the first 8 bytes, big endian, of a SHA-256 of its names, joined by ``|``.
+
+    A ``|`` or backslash in a name has a backslash before it.
 
     Examples
     --------
     >>> series_id("h1", "eth0", "", direction="transmit", metric="bytes", layer="netdev")
     15079169730478922753
     """
-    name = "|".join((host, device, port, direction, metric, layer))
+    parts = (host, device, port, direction, metric, layer)
+    name = "|".join(part.replace("\\", r"\\").replace("|", r"\|") for part in parts)
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
 
 

@@ -135,6 +135,22 @@ def test_the_series_id_is_the_hash_that_other_tools_can_compute() -> None:
     assert port().series_id == int.from_bytes(digest[:8], "big")
 
 
+def test_names_with_a_bar_are_other_series() -> None:
+    names = [
+        ("a|b", "c", ""),
+        ("a", "b|c", ""),
+        ("a\\", "b|c", ""),
+        ("a", "b", "c"),
+        ("a|", "b", "c"),
+        ("a\\|b", "c", ""),
+    ]
+    ids = {
+        Series(host=host, device=device, port=port_name, direction="transmit", layer="netdev").series_id
+        for host, device, port_name in names
+    }
+    assert len(ids) == len(names)
+
+
 def test_values_that_do_not_fit_are_refused_rather_than_wrapped(lake: Lake) -> None:
     with lake.writer(recording()) as writer:
         series_id = writer.add_series(port())
