@@ -97,8 +97,8 @@ def kind_of(head: bytes) -> str:
     return next((kind for start, kind in _MARKUP if text.startswith(start)), "text")
 
 
-def head_of(path: Path, n_bytes: int = HEAD_BYTES) -> bytes:
-    """Return the first bytes of a file, decompressed; what damage leaves of them, if it is damaged.
+def head_of(path: Path, n_bytes: int = HEAD_BYTES, *, name: str | None = None) -> bytes:
+    """Return the first bytes of a file, decompressed; what damage leaves of them, if it is damaged; see `inflated`.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def head_of(path: Path, n_bytes: int = HEAD_BYTES) -> bytes:
     """
     head = b""
     try:
-        for piece in inflated(path):
+        for piece in inflated(path, name=name):
             head += piece
             if len(head) >= n_bytes:
                 break
@@ -117,13 +117,15 @@ def head_of(path: Path, n_bytes: int = HEAD_BYTES) -> bytes:
     return head[:n_bytes]
 
 
-def inflated(path: Path, *, advance: Callable[[int], object] = int) -> Iterator[bytes]:
+def inflated(path: Path, *, name: str | None = None, advance: Callable[[int], object] = int) -> Iterator[bytes]:
     """Yield the bytes of a file piece by piece, decompressed if it is gzip, zstd or xz.
 
     Parameters
     ----------
     path
         A regular file.
+    name
+        What messages call it; else its path.
     advance
         Called with the number of bytes of the file that each step has read.
 
@@ -134,15 +136,16 @@ def inflated(path: Path, *, advance: Callable[[int], object] = int) -> Iterator[
     BadInput
         Likewise, if they are damaged; at once, if the file cannot be read.
     """
+    name = name or str(path)
     try:
         with path.open("rb") as stream:
             start = stream.read(8)
             stream.seek(0)
             kind = kind_of(start)
             raw = _raw_pieces(stream, advance=advance)
-            yield from raw if kind not in _DECODERS else _unpacked(raw, kind=kind, name=str(path))
+            yield from raw if kind not in _DECODERS else _unpacked(raw, kind=kind, name=name)
     except OSError as error:
-        raise BadInput(f"{path}: {error.strerror or error}; check the path and its permissions") from error
+        raise BadInput(f"{name}: {error.strerror or error}; check the path and its permissions") from error
 
 
 def _raw_pieces(stream: BinaryIO, *, advance: Callable[[int], object]) -> Iterator[bytes]:

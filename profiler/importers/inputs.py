@@ -14,18 +14,15 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from profiler.errors import BadInput
-from profiler.importers.contents import head_of, inflated, kind_of
+from profiler.importers.contents import HEAD_BYTES, head_of, inflated, kind_of
+from profiler.store.database import MANIFEST_NAME
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["LAKE_MANIFEST", "STDIN", "Input", "inputs_of", "total_bytes"]
+__all__ = ["STDIN", "Input", "inputs_of", "total_bytes"]
 
 STDIN: Final = "-"
-LAKE_MANIFEST: Final = "manifest.sqlite"
-"""The file by which a folder is known as a lake (`profiler.store`)."""
-
-
 _COPY_BYTES: Final = 1 << 20
 
 
@@ -70,7 +67,11 @@ class Input:
 
     def pieces(self) -> Iterator[bytes]:
         """Yield its bytes, decompressed; see `profiler.importers.contents.inflated`."""
-        return inflated(self.path, advance=self.advance)
+        return inflated(self.path, name=self.name, advance=self.advance)
+
+    def head(self, n_bytes: int = HEAD_BYTES) -> bytes:
+        """Return its first bytes, decompressed; see `profiler.importers.contents.head_of`."""
+        return head_of(self.path, n_bytes, name=self.name)
 
 
 def inputs_of(path: str | Path, *, advance: Callable[[int], object] = int) -> Iterator[Input]:
@@ -107,7 +108,7 @@ def total_bytes(paths: Iterable[str | Path]) -> int | None:
 
 
 def _inputs_of_folder(root: Path, *, advance: Callable[[int], object]) -> Iterator[Input]:
-    if (root / LAKE_MANIFEST).is_file():
+    if (root / MANIFEST_NAME).is_file():
         yield Input(name=str(root), path=root, advance=advance)
         return
     for entry in sorted(root.iterdir()):
@@ -140,7 +141,7 @@ def _is_archive(path: Path) -> bool:
 
 
 def _members(path: Path, *, name: str, advance: Callable[[int], object]) -> Iterator[Input]:
-    stream = io.BufferedReader(_PieceReader(inflated(path, advance=advance)), _COPY_BYTES)
+    stream = io.BufferedReader(_PieceReader(inflated(path, name=name, advance=advance)), _COPY_BYTES)
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from profiler.errors import BadInput, UsageError
 from profiler.importers.capture import CAPTURE
-from profiler.importers.contents import head_of, kind_of
+from profiler.importers.contents import kind_of
 from profiler.importers.delimited import DELIMITED
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def importer_of(source: Input, options: Options, *, forced: str | None = None) -
         if forced not in IMPORTERS:
             raise UsageError(f"format {forced!r}: unknown; expected one of {', '.join(IMPORTERS)}")
         return IMPORTERS[forced]
-    head = b"" if source.is_lake else head_of(source.path)
+    head = b"" if source.is_lake else source.head()
     for importer in IMPORTERS.values():
         if importer.recognises(source, head, options):
             return importer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from profiler.errors import BadInput
-from profiler.importers.contents import head_of, kind_of
+from profiler.importers.contents import kind_of
 from profiler.importers.parquet_table import ParquetTable
 from profiler.importers.text_table import TextTable, split_header
 
@@ -26,7 +26,7 @@ def open_table(source: Input, *, delimiter: str | None = None) -> Table:
     BadInput
         If it is neither delimited text with a header nor Parquet; the message names what it looks like.
     """
-    head = head_of(source.path, LONGEST_HEADER_BYTES)
+    head = source.head(LONGEST_HEADER_BYTES)
     kind = kind_of(head)
     if kind == "Parquet":
         return ParquetTable(source)

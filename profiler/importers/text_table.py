@@ -101,7 +101,7 @@ class TextTable:
         """
         typed = set(integers)
         first_line = 1
-        for text in _blocks_of_lines(self.source.pieces()):
+        for text in _blocks_of_lines(self.source):
             n_lines = text.count(b"\n")
             is_head = first_line == 1
             block = text.partition(b"\n")[2] if is_head else text
@@ -157,12 +157,12 @@ class TextTable:
         return block
 
 
-def _blocks_of_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _blocks_of_lines(source: Input) -> Iterator[bytes]:
     """Yield whole lines, about `BLOCK_BYTES` at a time; a last line that damage cut is dropped."""
     rest: list[bytes] = []
     n_rest = 0
     try:
-        for piece in pieces:
+        for piece in source.pieces():
             rest.append(piece)
             n_rest += len(piece)
             if n_rest >= BLOCK_BYTES:
@@ -170,7 +170,7 @@ def _blocks_of_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
                 rest, n_rest = [last], len(last)
                 if newline:
                     yield text + newline
-                _check_line(last)
+                _check_line(last, name=source.name)
     except BadInput:
         text, newline, _ = b"".join(rest).rpartition(b"\n")
         if newline:
@@ -179,6 +179,8 @@ def _blocks_of_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield b"".join(rest)
 
 
-def _check_line(start: bytes) -> None:
+def _check_line(start: bytes, *, name: str) -> None:
     if len(start) > LONGEST_LINE_BYTES:
-        raise BadInput(f"a line longer than {LONGEST_LINE_BYTES} bytes begins with {start[:40]!r}; is it a text table?")
+        raise BadInput(
+            f"{name}: a line longer than {LONGEST_LINE_BYTES} bytes begins with {start[:40]!r}; is it a text table?"
+        )

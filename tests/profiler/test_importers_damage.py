@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
+import sys
+import tarfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,4 +118,22 @@ def test_line_without_an_end_is_no_table_and_fills_no_memory(tmp_path: Path, mon
     counters, problems = read_counters(path)
 
     assert counters[0][2].tolist() == [1]
-    assert "a line longer than 4000 bytes begins with b'2,9999" in problems[0]
+    assert f"{path}: a line longer than 4000 bytes begins with b'2,9999" in problems[0]
+
+
+def test_damage_is_named_after_the_member_or_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = "".join(f"{i},{i * i * 7919}\n" for i in range(50_000))
+    packed = gzip.compress(f"t_ns,a.rx_bytes\n{rows}".encode())[:-1000]
+    with tarfile.open(tmp_path / "all.tar", "w") as archive:
+        archive.add(table(tmp_path, packed, "cut.csv.gz"), "x/cut.csv.gz")
+    _, problems = read_counters(tmp_path / "all.tar")
+    assert [problem.partition(": gzip data end early")[0] for problem in problems] == [
+        f"{tmp_path / 'all.tar'}!x/cut.csv.gz"
+    ]
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(packed)))
+    _, problems = read_counters("-")
+    assert [problem.partition(": gzip data end early")[0] for problem in problems] == ["-"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\x1f\x8bnot gzip at all")))
+    with pytest.raises(BadInput, match=r"^-: gzip data damaged"):
+        read_counters("-")
