@@ -66,7 +66,7 @@ def ingest(
         rows = report.to_rows() if chosen is Format.CSV else [readable_row(found) for found in report.inputs]
         print_rows(rows, output=chosen)
     for found in report.inputs:
-        if found.status in ("partial", "failed"):
+        if found.is_faulty:
             for problem in found.message.splitlines():
                 note(f"offbeat: {problem}")
     if not report.is_complete:

@@ -123,7 +123,7 @@ def _recording(source: Input, importer: Importer, options: Options) -> Recording
 def _store(name: str, lake: Lake, *, recording: Recording, read: Callable[[Sink], Coverage]) -> InputReport:
     """Read an input into the lake unless it is there."""
     if lake.holds(recording.recording_id):
-        return InputReport(source=name, status="already there", format=recording.format, message="nothing to do")
+        return _report_held(name, lake, recording=recording)
     try:
         with lake.writer(recording) as writer:
             coverage = read(writer)
@@ -141,6 +141,15 @@ def _store(name: str, lake: Lake, *, recording: Recording, read: Callable[[Sink]
         message="\n".join(coverage.problems),
         coverage=coverage,
     )
+
+
+def _report_held(name: str, lake: Lake, *, recording: Recording) -> InputReport:
+    rows = lake.read("recordings").select(["recording_id", "status", "message"]).to_pylist()
+    (row,) = (row for row in rows if row["recording_id"] == recording.recording_id)
+    if row["status"] == "partial":
+        message = f"{name}: already there, partly: {row['message']}"
+        return InputReport(source=name, status="already there, partly", format=recording.format, message=message)
+    return InputReport(source=name, status="already there", format=recording.format, message="nothing to do")
 
 
 def _merge(source: Input, lake: Lake) -> Iterator[InputReport]:

@@ -10,9 +10,9 @@ from profiler.results import Tabular
 
 __all__ = ["IngestReport", "InputReport", "InputStatus"]
 
-InputStatus = Literal["read", "already there", "partial", "skipped", "failed"]
+InputStatus = Literal["read", "already there", "partial", "already there, partly", "skipped", "failed"]
 
-_FAULTY: Final = ("partial", "failed")
+_FAULTY: Final = ("partial", "already there, partly", "failed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +24,8 @@ class InputReport:
     source
         Its name.
     status
-        ``read``; ``already there``: nothing to do; ``partial``: sound in part; ``skipped``: found in a folder or an
-        archive, and no importer is for it; ``failed``: nothing was stored.
+        ``read``; ``already there``: nothing to do; ``partial``: sound in part; ``already there, partly``: it was;
+        ``skipped``: found in a folder or an archive, and no importer is for it; ``failed``: nothing was stored.
     format
         Importer; empty if none was found.
     message
@@ -39,6 +39,11 @@ class InputReport:
     format: str = ""
     message: str = ""
     coverage: Coverage = field(default_factory=Coverage)
+
+    @property
+    def is_faulty(self) -> bool:
+        """Whether something is wrong with it."""
+        return self.status in _FAULTY
 
     @property
     def skipped(self) -> list[Skipped]:
@@ -70,7 +75,7 @@ class IngestReport(Tabular):
     @property
     def is_complete(self) -> bool:
         """Whether nothing failed and nothing was cut."""
-        return not any(report.status in _FAULTY for report in self.inputs)
+        return not any(report.is_faulty for report in self.inputs)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""

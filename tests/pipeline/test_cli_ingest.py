@@ -92,6 +92,11 @@ def test_failed_or_partial_file_ends_with_1_and_its_reason_on_stderr(
     assert "cut.pcap: byte" in streams.err
     assert "page.csv: looks like HTML page" in streams.err
 
+    assert main(["ingest", str(cut), "--lake", str(tmp_path / "lake")]) == 1
+    streams = capsys.readouterr()
+    assert "already there, partly" in streams.out
+    assert "cut.pcap: byte" in streams.err
+
 
 @pytest.mark.parametrize(
     "wrong",

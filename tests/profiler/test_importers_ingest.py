@@ -128,7 +128,10 @@ def test_partly_sound_file_is_stored_in_part_and_said_to_be(lake: Lake, tmp_path
     row = lake.read("recordings").to_pylist()[0]
     assert (row["status"], row["message"]) == ("partial", report.inputs[0].message)
     assert lake.read("flows")["bytes"].to_pylist() == [100]
-    assert statuses(ingest(path, lake=lake)) == ["already there"]
+    again = ingest(path, lake=lake)
+    assert statuses(again) == ["already there, partly"]
+    assert not again.is_complete
+    assert again.inputs[0].message == f"{path}: already there, partly: {report.inputs[0].message}"
 
 
 def test_file_that_failed_can_be_tried_again(lake: Lake, tmp_path: Path) -> None:
