@@ -48,7 +48,7 @@ def before(link: LinkAnalysis) -> Alignment:
         return Alignment(title="Before: if they drift together", note=note, demands=together)
     origin_ns = anchors_ns[_leader(link, anchors_ns)]
     return Alignment(
-        title="Before: as observed",
+        title="As observed" if link.is_interleaved else "Before: as observed",
         note=f"Phases as they stood at {seen}; {_next(link)}.",
         demands=tuple(
             Demand.from_profile(job, profile, offset_s=_offset_s(profile, origin_ns))
@@ -81,7 +81,7 @@ def after(link: LinkAnalysis, plan: ShiftPlan) -> Alignment | None:
 
 
 def _next(link: LinkAnalysis) -> str:
-    return "something holds them there" if link.is_interleaved else "jobs that nobody holds drift from there"
+    return "the jobs stood so steadily" if link.is_interleaved else "jobs that nobody holds drift from there"
 
 
 def _shifted(job: str, profile: TrafficProfile, *, shift: JobShift | None, origin_s: float) -> Demand:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.report.alignment import Alignment, after, before
 from pipeline.report.charts.circle import draw_circle
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["Figure", "LinkCard", "View", "make_link_card"]
 
 _HEADROOM = 1.15
+
+ROUNDING_FRAC: Final = 1e-6
+"""Periods that differ by less than this are one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +138,8 @@ def _circle_words(circle: Circle, *, periods_s: Sequence[float]) -> str:
 
 def _drifts(circle: Circle, periods_s: Sequence[float]) -> bool:
     """Return whether jobs with nearly the same period are drawn as if it were the same."""
-    return circle.perimeter_s == max(periods_s) and 0 < max(periods_s) - min(periods_s) < min(periods_s) / 2
+    spread_frac = (max(periods_s) - min(periods_s)) / min(periods_s)
+    return circle.perimeter_s == max(periods_s) and ROUNDING_FRAC < spread_frac < 0.5
 
 
 def _percent(share: float) -> str:

@@ -130,8 +130,8 @@ def _worst(paced: Sequence[SolvedLink], losers: Sequence[str]) -> list[SolvedLin
 def _left_out_warning(links: Sequence[SolvedLink]) -> str:
     names = list(dict.fromkeys(link.link for link in links))
     return (
-        f"{_named(names)}: jobs are not paced for this; slots in common with the jobs that they meet would make "
-        "some job slower than it is unmanaged"
+        f"jobs are not paced on account of {_named(names)}: slots in common with all that they meet would make some "
+        "job slower than it is unmanaged"
     )
 
 

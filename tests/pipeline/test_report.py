@@ -254,6 +254,18 @@ def test_the_direction_that_is_told_as_alike_is_not_told_again_among_other_links
     assert "Other links" not in text
 
 
+def test_jobs_that_interleave_are_drawn_once_as_they_are() -> None:
+    trunk = paced_link(score_now=1.0, shared_frac=0.0)
+    demands = {"A": trunk.demands["A"], "B": replace(trunk.demands["B"], period_s=0.255 + 1e-12)}
+    held = replace(trunk, demands=demands, is_interleaved=True)
+    text = _Page(render(analysis(held), origin=ORIGIN)).text
+
+    assert "already interleaved" in text
+    assert "As observed" in text
+    for part in ("Before:", "After", "Pacer(", "drawn as equal", "slot to hold"):
+        assert part not in text
+
+
 def test_peaks_of_a_quiet_link_are_those_that_are_drawn() -> None:
     demands = {"A": replace(vgg("a"), peak_bps=1e6), "B": replace(vgg("b"), peak_bps=1e6)}
     quiet = link("h1", demands=demands, compatibility=judged("uncontended", "A", "B", capacity_bps=8e8))
