@@ -4,10 +4,12 @@
 -- returns: series_id, host, device, port, direction, layer, t_ns, window_ns, bytes, rate_bps, flags
 -- order: none
 --
--- The rules are those of profiler/signals.py. Two reads at one time: the last counts. A step back is a wrap
--- if the counter is narrower than 64 bits and so moved less than half its range, else a reset, after which
--- the bytes since are known but their rate is not: rate_bps is null. A delta's bytes came in its own
--- window, or since the read before where that is not known. t_ns is the end of the window.
+-- The rules are those of profiler/signals.py. Two reads at one time: the last counts. A read a little lower
+-- than the one before, with the one after back on course, is a bad one and left out. A step back is a wrap if
+-- the counter is narrower than 64 bits and so moved less than half its range; a reset if more than half of
+-- its value is gone: the bytes since are known but their rate is not, rate_bps is null; any other is
+-- impossible and moves nothing. A delta's bytes came in its own window, or since the read before where that
+-- is not known. t_ns is the end of the window.
 with byte_series as (
     select
         series_id,
@@ -36,6 +38,34 @@ reads as (
     qualify lead(samples.t_ns) over same_time is distinct from samples.t_ns
 ),
 
+neighbours as (
+    select
+        reads.*,
+        byte_series.is_delta,
+        byte_series.wrap_bytes,
+        lag(reads.value) over in_time as before_value,
+        lead(reads.value) over in_time as after_value,
+        lag(reads.epoch) over in_time as before_epoch
+    from reads
+    inner join byte_series on reads.series_id = byte_series.series_id
+    window in_time as (partition by reads.series_id order by reads.t_ns)
+),
+
+plausible as (
+    select * exclude (is_delta, wrap_bytes, before_value, after_value, before_epoch)
+    from neighbours
+    where
+        is_delta
+        or coalesce(epoch > before_epoch, false)
+        or not coalesce(
+            value < before_value
+            and after_value >= before_value
+            and value > before_value - value
+            and not coalesce(value + wrap_bytes - before_value < wrap_bytes / 2, false),
+            false
+        )
+),
+
 steps as (
     select
         series_id,
@@ -46,7 +76,7 @@ steps as (
         t_ns - lag(t_ns) over in_time as since_ns,
         value - lag(value) over in_time as since_bytes,
         coalesce(epoch > lag(epoch) over in_time, false) as is_new_epoch
-    from reads
+    from plausible
     window in_time as (partition by series_id order by t_ns)
 ),
 
@@ -80,7 +110,8 @@ mended as (
         *,
         case
             when is_wrap then cast(step_bytes + wrap_bytes as bigint)
-            when is_new_epoch or step_bytes < 0 then value
+            when is_new_epoch then value
+            when step_bytes < 0 then case when value < -step_bytes then value else 0 end
             else step_bytes
         end as bytes,
         is_new_epoch or (step_bytes < 0 and not is_wrap) or (flags & 4) = 4 as is_unknown
