@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,7 +66,7 @@ class HostGuard:
     """A sink that stores nothing, and knows whether the samples of an input contradict those of another.
 
     Where both have samples of a series, those of one must be among those of the other, as when a table that grew is
-    read again. Other values, or other times, are those of another host.
+    read again. Other values, or other times, are those of another host; one alone is that of a row that was cut.
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ class HostGuard:
         self._series: dict[int, Series] = {}
         self._held: dict[int, Held] = {}
         self._last_ns: dict[int, int] = {}
-        self._contradicted: int | None = None
+        self._n_contradictions: Counter[int] = Counter()
 
     def add_series(self, series: Series) -> None:
         """Look up what is held of a series; see `Sink`."""
@@ -102,14 +104,13 @@ class HostGuard:
         epoch: NDArray[np.int32] | int = 0,  # noqa: ARG002 - as in Sink
     ) -> None:
         """Compare samples with those held since the samples before."""
-        if self._contradicted is not None or series_id not in self._held or not t_ns.size:
+        if series_id not in self._held or not t_ns.size:
             return
         held = self._held[series_id]
         first_ns, last_ns = int(t_ns.min()), int(t_ns.max())
         since_ns = min(first_ns, self._last_ns.get(series_id, first_ns) + 1)
         self._last_ns[series_id] = max(last_ns, self._last_ns.get(series_id, last_ns))
-        if _contradict(held, t_ns, value, since_ns=since_ns, until_ns=last_ns):
-            self._contradicted = series_id
+        self._n_contradictions[series_id] += _n_contradictions(held, t_ns, value, since_ns=since_ns, until_ns=last_ns)
 
     def write_flows(self, flows: pa.Table) -> None:
         """Pass over flows; see `Sink`."""
@@ -122,8 +123,9 @@ class HostGuard:
         BadInput
             If it is not of the same host.
         """
-        if self._contradicted is not None:
-            series, held = self._series[self._contradicted], self._held[self._contradicted]
+        series_id, n_contradictions = max(self._n_contradictions.items(), key=itemgetter(1), default=(0, 0))
+        if n_contradictions > 1:
+            series, held = self._series[series_id], self._held[series_id]
             raise BadInput(
                 f"{self._source.name}: {series.device} {series.direction}: it names no host, and as host {series.host} "
                 f"it contradicts {held.source}, which has other values at that time; nothing of it was taken; if they "
@@ -131,12 +133,14 @@ class HostGuard:
             )
 
 
-def _contradict(held: Held, t_ns: NDArray[np.int64], value: NDArray[np.int64], *, since_ns: int, until_ns: int) -> bool:
-    """Return whether neither has all samples of the other, where both reach."""
+def _n_contradictions(
+    held: Held, t_ns: NDArray[np.int64], value: NDArray[np.int64], *, since_ns: int, until_ns: int
+) -> int:
+    """Return how many samples of the one that has fewer, where both reach, the other does not have."""
     since_ns, until_ns = max(since_ns, int(held.t_ns[0])), min(until_ns, int(held.t_ns[-1]))
     start, stop = np.searchsorted(held.t_ns, [since_ns, until_ns + 1])
     inside = (t_ns >= since_ns) & (t_ns <= until_ns)
     n_held, n_new = max(0, int(stop - start)), int(np.count_nonzero(inside))
     places = np.minimum(np.searchsorted(held.t_ns, t_ns[inside]), held.t_ns.size - 1)
     is_same = (held.t_ns[places] == t_ns[inside]) & (held.value[places] == value[inside])
-    return int(np.count_nonzero(is_same)) < min(n_held, n_new)
+    return min(n_held, n_new) - int(np.count_nonzero(is_same))

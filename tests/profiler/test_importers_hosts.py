@@ -89,6 +89,13 @@ def test_table_that_grew_or_goes_on_is_the_same_host(lake: Lake, tmp_path: Path,
     assert hosts(lake) == {"counters": [1, 3, 5, 9, 11, 13]}
 
 
+def test_table_whose_last_cell_was_cut_does_not_keep_the_whole_one_out(lake: Lake, tmp_path: Path) -> None:
+    ingest(dump(tmp_path / "copied too early", ONE + "5000,1"), lake=lake)
+
+    assert statuses(ingest(dump(tmp_path / "copied again", ONE + LATER.removeprefix(HEADER)), lake=lake)) == ["read"]
+    assert hosts(lake) == {"counters": [1, 3, 5, 9, 11, 13]}
+
+
 def test_second_host_on_standard_input_is_refused(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for content in (ONE, SAME_TIMES):
