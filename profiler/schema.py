@@ -121,7 +121,7 @@ TABLES: Final[dict[str, Table]] = {
             "packet flows of captures",
             1,
             (
-                Column("flow_id", pa.uint64(), "", "hash of the flow's key", nullable=False),
+                Column("flow_id", pa.uint64(), "", "hash of the flow's row and of its place", nullable=False),
                 _text("src", "source address"),
                 _text("dst", "destination address"),
                 Column("sport", pa.int32(), "", "source port"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,8 +31,11 @@ __all__ = [
 ]
 
 
-PIPE_WIDTH: Final = 200
-"""Width of tables where stdout is no terminal."""
+PIPE_WIDTH: Final = 100_000
+"""Where stdout is no terminal a row is one line, however long."""
+GAP: Final = 2
+PROSE: Final = 30
+"""Columns of a terminal that prose in the last column needs at least."""
 
 
 class Format(StrEnum):
@@ -72,17 +76,38 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, output: Format, columns: Se
         writer.writerow(names)
         writer.writerows([row[name] for name in names] for row in rows)
         return
+    shown = [["-" if row[name] is None else _shown(str(row[name])) for name in names] for row in rows]
+    heads = [_shown(name) for name in names]
+    if sys.stdout.isatty() and _least_width(heads, shown) > shutil.get_terminal_size().columns:
+        _print_records(heads, shown)
+    else:
+        _print_table(heads, shown)
+
+
+def _least_width(heads: Sequence[str], shown: Sequence[Sequence[str]]) -> int:
+    """Return the columns of a terminal that a table needs whose last column, the prose, may be folded."""
+    widths = [max(map(len, cells)) for cells in zip(heads, *shown, strict=True)]
+    return sum(width + GAP for width in widths[:-1]) + min(PROSE, widths[-1] if widths else 0)
+
+
+def _print_table(heads: Sequence[str], shown: Sequence[Sequence[str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in names:
-        # The last column holds the prose, and alone may be folded.
-        table.add_column(_shown(name), overflow="fold", no_wrap=name != names[-1])
-    for row in rows:
-        table.add_row(*("-" if row[name] is None else _shown(str(row[name])) for name in names))
+    for head in heads:
+        table.add_column(head, overflow="fold", no_wrap=head != heads[-1])
+    for cells in shown:
+        table.add_row(*cells)
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     Console(file=sys.stdout, width=width, highlight=False, markup=False).print(table)
+
+
+def _print_records(heads: Sequence[str], shown: Sequence[Sequence[str]]) -> None:
+    """Write a line a value, for a terminal that is too narrow for the table."""
+    indent = max(map(len, heads)) + GAP
+    for cells in shown:
+        typer.echo("\n".join(f"{head:<{indent}}{cell}" for head, cell in zip(heads, cells, strict=True)) + "\n")
 
 
 def print_lines(lines: Iterable[str]) -> None:

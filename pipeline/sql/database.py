@@ -6,6 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -117,13 +118,7 @@ class Database:
 
     def _table(self, statement: str, values: Mapping[str, Any]) -> pa.Table:
         try:
-            # An empty mapping would run the statement here at once, deaf to Ctrl-C.
-            return self._connection.sql(statement, params=dict(values) or None).to_arrow_table()
-        except RuntimeError as error:
-            # DuckDB's word for a SIGINT that it saw in the midst of a query.
-            if "interrupted" in str(error):
-                raise KeyboardInterrupt from None
-            raise
+            return self._interruptible(statement, values)
         except (duckdb.BinderException, duckdb.CatalogException) as error:
             raise UsageError(self._with_place(error, statement, values)) from None
         except duckdb.OutOfMemoryException as error:
@@ -132,6 +127,16 @@ class Database:
             raise LakeError(f"{error}\na file that the manifest names cannot be read: ingest its input again") from None
         except duckdb.Error as error:
             raise UsageError(str(error)) from None
+
+    def _interruptible(self, statement: str, values: Mapping[str, Any]) -> pa.Table:
+        """Run a statement in a thread of its own: DuckDB is deaf to signals, but can be told to stop."""
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(lambda: self._connection.sql(statement, params=dict(values)).to_arrow_table())
+            try:
+                return answer.result()
+            except KeyboardInterrupt:
+                self._connection.interrupt()
+                raise
 
     def _with_place(self, error: duckdb.Error, statement: str, values: Mapping[str, Any]) -> str:
         """Return an error's message with the line and column, which only ``execute`` tells; it fails before it runs."""

@@ -69,13 +69,19 @@ def _make_relation(connection: duckdb.DuckDBPyConnection, table: Table, source: 
         connection.execute(f"create table {table.name} as select * from arrow_rows")  # noqa: S608
         connection.unregister("arrow_rows")
     elif source:
-        connection.execute(f"create view {table.name} as {_rows_of(table, source)}")
+        connection.execute(f"create view {table.name} as {_rows_of(table, source, known=_known(connection, source))}")
     else:
         connection.execute(f"create view {table.name} as select {', '.join(map(_null, table.columns))} where false")
 
 
-def _rows_of(table: Table, paths: Sequence[Path]) -> str:
-    columns = ", ".join(column.name for column in table.columns)
+def _known(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> set[str]:
+    """Return the columns of the file that was sealed first; an older Offbeat knew fewer."""
+    found = connection.execute("select name from parquet_schema(?)", [str(paths[0].resolve())]).fetchall()
+    return {name for (name,) in found}
+
+
+def _rows_of(table: Table, paths: Sequence[Path], *, known: set[str]) -> str:
+    columns = ", ".join(column.name if column.name in known else _null(column) for column in table.columns)
     files = ", ".join(_quoted(str(path.resolve())) for path in paths)
     scan = f"select {columns} from read_parquet([{files}], hive_partitioning = false)"  # noqa: S608
     if table.name not in _REPEATED or len(paths) == 1:

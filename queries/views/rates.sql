@@ -4,12 +4,12 @@
 -- returns: series_id, host, device, port, direction, layer, t_ns, window_ns, bytes, rate_bps, flags
 -- order: none
 --
--- The rules are those of profiler/signals.py. Two reads at one time: the last counts. A read a little lower
--- than the one before, with the one after back on course, is a bad one and left out. A step back is a wrap if
--- the counter is narrower than 64 bits and so moved less than half its range; a reset if more than half of
--- its value is gone: the bytes since are known but their rate is not, rate_bps is null; any other is
--- impossible and moves nothing. A delta's bytes came in its own window, or since the read before where that
--- is not known. t_ns is the end of the window.
+-- The rules are those of profiler/signals.py. Of counter reads at one time the last counts; deltas add. A
+-- read a little lower than the one before, with the one after back on course, is a bad one and left out. A
+-- step back is a wrap if the counter is narrower than 64 bits and so moved less than half its range; a reset
+-- if more than half of its value is gone: the bytes since are known but their rate is not, rate_bps is null;
+-- any other is impossible and moves nothing. A delta's bytes came in its own window, or since the read
+-- before where that is not known. t_ns is the end of the window.
 with byte_series as (
     select
         series_id,
@@ -28,14 +28,19 @@ reads as (
     select
         samples.series_id,
         samples.t_ns,
-        samples.window_ns,
-        samples.value,
-        samples.flags,
-        samples.epoch
+        max(samples.window_ns) as window_ns,
+        case
+            when any_value(byte_series.is_delta) then cast(sum(distinct samples.value) as bigint)
+            else max_by(samples.value, (samples.epoch, samples.value))
+        end as value, -- noqa: RF04
+        case
+            when any_value(byte_series.is_delta) then bit_or(samples.flags)
+            else max_by(samples.flags, (samples.epoch, samples.value, samples.flags))
+        end as flags,
+        max(samples.epoch) as epoch
     from samples
-    semi join byte_series on samples.series_id = byte_series.series_id
-    window same_time as (partition by samples.series_id order by samples.t_ns, samples.epoch, samples.value)
-    qualify lead(samples.t_ns) over same_time is distinct from samples.t_ns
+    inner join byte_series on samples.series_id = byte_series.series_id
+    group by samples.series_id, samples.t_ns
 ),
 
 neighbours as (
