@@ -273,7 +273,8 @@ def test_rates_are_those_of_signals(
         rows = database.sql("select t_ns, bytes, rate_bps from rates order by t_ns").to_pylist()
     assert [row["t_ns"] for row in rows] == expected.edges_ns[1:].tolist()
     assert [row["bytes"] for row in rows] == expected.delta_bytes.tolist()
-    assert [row["rate_bps"] is None for row in rows] == ((expected.flags & (Flag.RESET | Flag.IMPOSSIBLE)) != 0).tolist()
+    not_known = (expected.flags & (Flag.RESET | Flag.IMPOSSIBLE)) != 0
+    assert [row["rate_bps"] is None for row in rows] == not_known.tolist()
 
 
 def test_two_reads_at_one_time_lose_no_bytes(tmp_path: Path) -> None:
