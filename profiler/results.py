@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import math
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -35,14 +36,14 @@ class Result(Protocol):
         """Return an Altair chart of the result."""
 
 
-class Tabular:
+class Tabular(ABC):
     """Arrow, pandas and HTML forms for a result that can list its rows."""
 
     __slots__ = ()
 
+    @abstractmethod
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one dict a row, with the same keys in each."""
-        raise NotImplementedError
 
     def to_arrow(self) -> pa.Table:
         """Return the rows of the result as an Arrow table."""

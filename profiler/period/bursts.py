@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["runs", "threshold"]
+__all__ = ["pooled", "runs", "threshold"]
 
 FLOOR_FRAC: Final = 1e-3
 """Rates under this fraction of the high level are as good as none; it bounds the log scale below."""
@@ -50,6 +50,13 @@ def threshold(rate_bps: NDArray[np.float64]) -> float:
     # An empty stretch of the histogram gives equal cuts all along it: the middle is the fairest.
     best = np.flatnonzero(between >= between.max() * (1 - 1e-9))
     return float(np.exp(edges[1:-1][best].mean()))
+
+
+def pooled(rate_bps: NDArray[np.float64], n_pooled: int) -> NDArray[np.float64]:
+    """Return the mean rate of every ``n_pooled`` bins; what is left over at the end is left out."""
+    n_bins = rate_bps.size // n_pooled
+    means: NDArray[np.float64] = rate_bps[: n_bins * n_pooled].reshape(n_bins, n_pooled).mean(axis=1)
+    return means
 
 
 def runs(up: NDArray[np.bool_], *, min_gap_bins: int = 1, min_run_bins: int = 1) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import correlate
 
+from profiler.period.peaks import vertex
 from profiler.period.prepare import Prepared, pool
 
 __all__ = ["Cycles", "track"]
@@ -61,7 +62,7 @@ def track(prepared: Prepared, period_s: float) -> Cycles:
         starts = _walk(match, n_template)
         template = _mean_cycle(fine.x, starts, match=match, n_template=n_template)
     return Cycles(
-        starts_s=np.array([_vertex(match, int(i)) for i in starts]) * fine.dt_s,
+        starts_s=np.array([vertex(match, int(i)) for i in starts]) * fine.dt_s,
         fit=match[starts],
         shape=template,
     )
@@ -120,11 +121,3 @@ def _one_way(match: NDArray[np.float64], first: int, *, step: int, reach: int) -
             return found
         here = low + int(np.argmax(match[low:high]))
         found.append(here)
-
-
-def _vertex(match: NDArray[np.float64], i: int) -> float:
-    """Return the top of the parabola through a match and its neighbours."""
-    if not 0 < i < match.size - 1:
-        return float(i)
-    bend = match[i - 1] - 2 * match[i] + match[i + 1]
-    return i + float(np.clip(0.5 * (match[i - 1] - match[i + 1]) / bend, -0.5, 0.5)) if bend < 0 else float(i)

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiler.period.autocorrelation import Autocorrelation, autocorrelate
-from profiler.period.bursts import runs, threshold
+from profiler.period.bursts import pooled, runs, threshold
 from profiler.period.cycles import Cycles, track
 from profiler.period.estimate import PeriodEstimate
 from profiler.period.evidence import MULTIPLES, Evidence, propose, weigh
 from profiler.period.groups import group_period
-from profiler.period.length import typical_length
+from profiler.period.length import robust_spread, typical_length
 from profiler.period.onsets import find_onsets
 from profiler.period.prepare import MIN_BINS, Prepared, prepare, scales
 from profiler.period.spectrum import alias_periods, fast_line_hz, is_harmonic, line_spectrum
@@ -74,7 +74,7 @@ def detect_period(series: RateSeries) -> PeriodEstimate:
     Parameters
     ----------
     series
-        Traffic of one counter. At least three iterations, each of at least six windows, are needed.
+        Traffic of one counter. At least four iterations, each of at least six windows, are needed.
 
     Returns
     -------
@@ -203,9 +203,7 @@ def _not_periodic(series: RateSeries, prepared: Prepared, *, best: Evidence | No
 
 def _count_bursts(rate_bps: NDArray[np.float64]) -> int | None:
     """Return how many bursts a series shows at a glance (a hundred bins), or None if it has none that stand clear."""
-    n_pooled = max(1, rate_bps.size // GLANCE_BINS)
-    n_bins = rate_bps.size // n_pooled
-    glance_bps = rate_bps[: n_bins * n_pooled].reshape(n_bins, n_pooled).mean(axis=1)
+    glance_bps = pooled(rate_bps, max(1, rate_bps.size // GLANCE_BINS))
     up = glance_bps > threshold(glance_bps)
     if not 0 < up.mean() < MOSTLY_UP_FRAC or glance_bps[up].mean() < CLEAR_LEVELS * glance_bps[~up].mean():
         return None
@@ -261,7 +259,6 @@ def _answer(
         need_s = best.period_s * max(1.0, MANY_CYCLES - lengths_s.size)
         return _without("insufficient", reason, need_more_s=need_s)
     length = typical_length(starts_s, lengths_s, dt_s=dt_s)
-    jitter_s = 1.4826 * float(np.median(np.abs(lengths_s - np.median(lengths_s))))
     return PeriodEstimate(
         status="periodic",
         reason=f"{lengths_s.size} iterations followed, z {best.z:.1f}",
@@ -273,7 +270,7 @@ def _answer(
         confidence=_confidence(best, float(cycles.good.mean())),
         z=best.z,
         n_cycles=float(lengths_s.size),
-        jitter_frac=jitter_s / length.period_s,
+        jitter_frac=robust_spread(lengths_s) / length.period_s,
         starts_s=np.array(starts_s),
         at_onsets=at_onsets,
         method=METHOD,

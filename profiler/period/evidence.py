@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
+from profiler.period.peaks import vertex
+
 if TYPE_CHECKING:
     from profiler.period.autocorrelation import Autocorrelation
 
@@ -51,7 +53,7 @@ def propose(acf: Autocorrelation, *, bin_s: float) -> list[Evidence]:
     lags, properties = find_peaks(acf.r[:n_lags], prominence=3 * acf.sigma)
     order = np.argsort(-properties["prominences"], kind="stable")
     lags = [int(lag) for lag in lags[order] if lag >= MIN_LAG_BINS][:N_PROPOSED]
-    return [weigh(acf, _vertex(acf.r, lag), bin_s=bin_s) for lag in lags]
+    return [weigh(acf, vertex(acf.r, lag), bin_s=bin_s) for lag in lags]
 
 
 def weigh(acf: Autocorrelation, lag_bins: float, *, bin_s: float, most: int = MULTIPLES) -> Evidence:
@@ -86,10 +88,3 @@ def _windows(lags: NDArray[np.float64], *, n_lags: int) -> tuple[NDArray[np.int6
     first = np.clip(np.ceil(lags - reach), 0, n_lags - 2).astype(np.int64)
     end = np.clip(np.floor(lags + reach) + 1, first + 1, n_lags - 1).astype(np.int64)
     return first, end
-
-
-def _vertex(r: NDArray[np.float64], lag: int) -> float:
-    """Return the top of the parabola through a peak and its neighbours."""
-    before, top, after = r[lag - 1], r[lag], r[lag + 1]
-    bend = before - 2 * top + after
-    return lag if bend >= 0 else float(lag + 0.5 * (before - after) / bend)

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Length", "typical_length"]
+__all__ = ["Length", "robust_spread", "typical_length"]
 
 COARSE_FRAC: Final = 0.02
 """Where a window is a longer part of an iteration, lengths are whole windows, and their median jumps between them."""
@@ -50,8 +50,8 @@ def typical_length(starts_s: NDArray[np.float64], lengths_s: NDArray[np.float64]
     """
     index = np.concatenate(([0.0], np.cumsum(np.round(np.diff(starts_s) / np.median(lengths_s)))))
     residual_s = starts_s - np.polyval(np.polyfit(index, starts_s, 1), index)
-    if starts_s.size >= MIN_CLOCKED and _spread(residual_s) <= max(_spread(lengths_s), 0.5 * dt_s):
-        near = np.abs(residual_s - np.median(residual_s)) <= OUTLIER_SPREADS * _spread(residual_s) + dt_s
+    if starts_s.size >= MIN_CLOCKED and robust_spread(residual_s) <= max(robust_spread(lengths_s), 0.5 * dt_s):
+        near = np.abs(residual_s - np.median(residual_s)) <= OUTLIER_SPREADS * robust_spread(residual_s) + dt_s
         return _slope(index[near], starts_s[near], dt_s=dt_s)
     if dt_s > COARSE_FRAC * np.median(lengths_s):
         near_s = lengths_s[np.abs(lengths_s / np.median(lengths_s) - 1) < NEAR_FRAC]
@@ -66,8 +66,8 @@ def _slope(index: NDArray[np.float64], starts_s: NDArray[np.float64], *, dt_s: f
     return _symmetric(float(slope_s), residual_s / float(np.sqrt(np.sum((index - index.mean()) ** 2))))
 
 
-def _spread(values: NDArray[np.float64]) -> float:
-    """Return the robust standard deviation."""
+def robust_spread(values: NDArray[np.float64]) -> float:
+    """Return the standard deviation as the median absolute deviation tells it for a normal distribution."""
     return 1.4826 * float(np.median(np.abs(values - np.median(values))))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.period.bursts import runs, threshold
+from profiler.period.bursts import pooled, runs, threshold
 
 if TYPE_CHECKING:
     from profiler.period.cycles import Cycles
@@ -47,7 +47,7 @@ def find_onsets(rate: UniformRate, cycles: Cycles, *, period_s: float) -> NDArra
     congestion, and it, not the burst, is what tells iterations apart.
     """
     n_pooled = max(1, int(period_s / rate.dt_s / BINS_PER_PERIOD))
-    pooled_bps = _pooled(rate.rate_bps, n_pooled)
+    pooled_bps = pooled(rate.rate_bps, n_pooled)
     active = _active(cycles, period_s=period_s, n_bins=pooled_bps.size, bin_s=rate.dt_s * n_pooled)
     if not active.any():
         return None
@@ -65,12 +65,6 @@ def find_onsets(rate: UniformRate, cycles: Cycles, *, period_s: float) -> NDArra
     if abs(onsets_s.size - n_expected) > COUNT_SLACK * n_expected + 1:
         return None
     return onsets_s
-
-
-def _pooled(rate_bps: NDArray[np.float64], n_pooled: int) -> NDArray[np.float64]:
-    n_bins = rate_bps.size // n_pooled
-    means: NDArray[np.float64] = rate_bps[: n_bins * n_pooled].reshape(n_bins, n_pooled).mean(axis=1)
-    return means
 
 
 def _active(cycles: Cycles, *, period_s: float, n_bins: int, bin_s: float) -> NDArray[np.bool_]:

@@ -117,11 +117,9 @@ def _measured(bursts: list[BurstWidths]) -> list[Phase]:
 
 def _folded(fold_bps: NDArray[np.float64], up_s: list[tuple[float, float]], *, period_s: float) -> list[Phase]:
     """Return a phase for each Up stretch of the folded iteration, where single bursts cannot be told from the rest."""
-    bin_s = period_s / fold_bps.size
     phases = []
     for start_s, end_s in up_s:
-        inside = np.arange(round(start_s / bin_s), round(end_s / bin_s)) % fold_bps.size
-        rate_bps = float(fold_bps[inside].mean())
+        rate_bps = float(fold_bps[_bins(start_s, end_s, bin_s=period_s / fold_bps.size) % fold_bps.size].mean())
         phases.append(Phase(kind="up", start_s=start_s, width_s=end_s - start_s, rate_bps=rate_bps))
     return phases
 
@@ -149,11 +147,15 @@ def _from_first_up(ups: list[Phase], *, period_s: float) -> list[Phase]:
 
 
 def _down_rate(fold_bps: NDArray[np.float64], up_s: list[tuple[float, float]], *, period_s: float) -> float:
-    bin_s = period_s / fold_bps.size
     up = np.zeros(fold_bps.size, dtype=bool)
     for start_s, end_s in up_s:
-        up[np.arange(round(start_s / bin_s), round(end_s / bin_s)) % fold_bps.size] = True
+        up[_bins(start_s, end_s, bin_s=period_s / fold_bps.size) % fold_bps.size] = True
     return float(np.median(fold_bps[~up])) if not up.all() else 0.0
+
+
+def _bins(start_s: float, end_s: float, *, bin_s: float) -> NDArray[np.int64]:
+    """Return the bins of a stretch, which may lie across the ends of the fold."""
+    return np.arange(round(start_s / bin_s), round(end_s / bin_s), dtype=np.int64)
 
 
 def _outliers(series: RateSeries, estimate: PeriodEstimate) -> tuple[Outlier, ...]:
@@ -182,7 +184,6 @@ def _described(
     anchor_s: float | None = None,
 ) -> TrafficProfile:
     ups = [phase for phase in phases if phase.kind == "up"]
-    periodic = estimate.period_s is not None
     duty_frac = sum(up.width_s for up in ups) / estimate.period_s if estimate.period_s else None
     return TrafficProfile(
         status=estimate.status,
@@ -207,7 +208,7 @@ def _described(
         duty_frac=duty_frac,
         anchor_ns=_at(series, anchor_s) if anchor_s is not None else None,
         phases=phases,
-        outliers=_outliers(series, estimate) if periodic else (),
+        outliers=_outliers(series, estimate),
         warnings=(*estimate.warnings, *cautions(series, estimate, duty_frac=duty_frac)),
         fold_bps=fold_bps,
         method=estimate.method,
