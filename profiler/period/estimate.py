@@ -29,9 +29,9 @@ class PeriodEstimate(Tabular):
     ``z`` the evidence it rests on (contrast of the autocorrelation at the period over what chance gives).
     ``jitter_frac`` is the robust standard deviation of an iteration's length over the period. ``starts_s`` are the
     iterations' starts, seconds after the series begins, shape (n_starts,); ``at_onsets`` tells whether they are the
-    onsets of bursts or only the same point of each iteration. ``margin`` is by how much the evidence exceeds that of
-    the best fraction or multiple of the period (1 is none). ``others`` are further jobs on the same counter, each with a
-    period and iterations of its own. All are None, 0 or empty unless status is periodic.
+    onsets of bursts or only the same point of each iteration. ``margin`` is how far the evidence exceeds that of
+    the best fraction or multiple of the period (1: not at all). ``others`` are further jobs on the same counter, each
+    with a period and iterations of its own. All are None, 0 or empty unless status is periodic.
     """
 
     status: Status
