@@ -1,0 +1,73 @@
+"""What a method says of a trace, in the one form in which all are judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from profiler.period import detect_period
+from profiler.phases import extract_phases
+from tests.bench.masks import expected_up
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from profiler.signals import RateSeries
+
+__all__ = ["Answer", "Method", "ours", "timed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A method's answer and the CPU time that it took; ``periods_s`` is empty where it is silent.
+
+    ``up`` tells for every window whether traffic is Up in it, None before the first iteration that was followed and
+    after the last as ``seen`` tells. Methods that only find periods leave both None.
+    """
+
+    periods_s: tuple[float, ...]
+    spent_s: float
+    confidence: float | None = None
+    status: str = ""
+    reason: str = ""
+    profile_s: float | None = None
+    up: NDArray[np.bool_] | None = None
+    seen: NDArray[np.bool_] | None = None
+
+
+Method = Callable[["RateSeries"], Answer]
+
+
+def ours(series: RateSeries) -> Answer:
+    """Return the answer of our detector, and its Up mask; the periods of several jobs in its own order."""
+    start_s = time.process_time()
+    estimate = detect_period(series)
+    found_s = time.process_time()
+    profile = extract_phases(series, estimate)
+    end_s = time.process_time()
+    masks = expected_up(series, estimate=estimate, profile=profile)
+    found = (estimate.period_s, *(other.period_s for other in estimate.others))
+    return Answer(
+        periods_s=tuple(period_s for period_s in found if period_s is not None),
+        spent_s=found_s - start_s,
+        confidence=profile.confidence,
+        status=estimate.status,
+        reason=estimate.reason,
+        profile_s=end_s - start_s,
+        up=masks[0] if masks else None,
+        seen=masks[1] if masks else None,
+    )
+
+
+def timed(find: Callable[[RateSeries], tuple[float, ...]]) -> Method:
+    """Return a method that measures how long finding the periods of a series takes."""
+
+    def method(series: RateSeries) -> Answer:
+        start_s = time.process_time()
+        periods_s = find(series)
+        return Answer(periods_s=periods_s, spent_s=time.process_time() - start_s)
+
+    return method
