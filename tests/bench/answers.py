@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from profiler.errors import OffbeatError
 from profiler.period import detect_period
 from profiler.phases import extract_phases
 from tests.bench.masks import expected_up
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
 
     from profiler.signals import RateSeries
 
-__all__ = ["Answer", "Method", "ours", "timed"]
+__all__ = ["FAILED", "Answer", "Method", "ours", "timed"]
+
+FAILED: Final = "failed"
+FAULTS: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, OffbeatError, Warning)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +47,19 @@ Method = Callable[["RateSeries"], Answer]
 
 
 def ours(series: RateSeries) -> Answer:
-    """Return the answer of our detector, and its Up mask; the periods of several jobs in its own order."""
+    """Return the answer of our detector, and its Up mask; the periods of several jobs in its own order.
+
+    A crash, or a warning on the console, is an answer too, the worst: status `FAILED`, with what went wrong.
+    """
     start_s = time.process_time()
-    estimate = detect_period(series)
-    found_s = time.process_time()
-    profile = extract_phases(series, estimate)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            estimate = detect_period(series)
+            found_s = time.process_time()
+            profile = extract_phases(series, estimate)
+        except FAULTS as error:
+            return Answer(periods_s=(), spent_s=0.0, status=FAILED, reason=f"{type(error).__name__}: {error}")
     end_s = time.process_time()
     masks = expected_up(series, estimate=estimate, profile=profile)
     found = (estimate.period_s, *(other.period_s for other in estimate.others))
@@ -67,7 +80,9 @@ def timed(find: Callable[[RateSeries], tuple[float, ...]]) -> Method:
 
     def method(series: RateSeries) -> Answer:
         start_s = time.process_time()
-        periods_s = find(series)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            periods_s = find(series)
         return Answer(periods_s=periods_s, spent_s=time.process_time() - start_s)
 
     return method

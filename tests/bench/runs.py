@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from profiler.synth import training_job
 from tests.bench.answers import ours, timed
 from tests.bench.peers import METHODS
 from tests.bench.scoring import Judged, judge
@@ -44,7 +45,5 @@ def _method(name: str) -> Method:
 
 def _warm_up(name: str) -> None:
     """Let a method load and compile what it needs before it is timed."""
-    from profiler.synth import training_job
-
     job = training_job(np.random.default_rng(0), period_s=0.25, duration_s=5.0, dt_s=0.005)
     _method(name)(job.series)

@@ -9,9 +9,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
+from profiler.synth import FAMILIES
 from tests.bench.runs import OURS, judge_all
 from tests.bench.tables import families_table, reliability_table, worst_table
-from tests.bench.traces import FAMILIES, HELD_OUT, trace_keys
+from tests.bench.traces import HELD_OUT, trace_keys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

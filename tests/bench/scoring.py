@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from profiler.synth import PERIODIC, UNDERSAMPLED
+from tests.bench.answers import FAILED
 from tests.bench.masks import log_otsu_up, overlap
 from tests.bench.traces import TWO_JOBS
 
@@ -15,10 +17,10 @@ if TYPE_CHECKING:
     from tests.bench.answers import Answer
     from tests.bench.traces import Trace, TraceKey
 
-__all__ = ["KINDS", "RIGHT_FRAC", "Judged", "Kind", "Score", "judge", "kind_of", "total"]
+__all__ = ["KINDS", "RIGHT_FRAC", "Judged", "Kind", "Score", "judge", "kind_of", "mean", "total"]
 
-Kind = Literal["right", "silent", "harmonic", "multiple", "other", "invented"]
-KINDS: Final[tuple[Kind, ...]] = ("right", "silent", "harmonic", "multiple", "other", "invented")
+Kind = Literal["right", "silent", "harmonic", "multiple", "other", "invented", "failed"]
+KINDS: Final[tuple[Kind, ...]] = ("right", "silent", "harmonic", "multiple", "other", "invented", "failed")
 RIGHT_FRAC: Final = 0.02
 MAX_RATIO: Final = 40
 """The largest whole number by which a period is looked for as a harmonic or multiple of the truth."""
@@ -46,7 +48,7 @@ class Judged:
     @property
     def is_answer(self) -> bool:
         """Whether a period was given."""
-        return self.kind != "silent"
+        return self.kind not in ("silent", "failed")
 
     @property
     def has_both(self) -> bool:
@@ -56,15 +58,19 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """What a method made of many traces; fractions are of the periodic ones, None where there are none."""
+    """What a method made of many traces.
+
+    ``n_of`` and ``right_frac`` count the periodic traces, not those whose period the samples cannot show; overlaps are
+    means over the right answers of traces with one job. All are None where there is nothing to count.
+    """
 
     n_periodic: int
     n_silent_wanted: int
-    n_aliased: int
+    n_undersampled: int
     right_frac: float | None
     n_of: dict[Kind, int]
     n_invented: int
-    n_aliased_wrong: int
+    n_undersampled_wrong: int
     n_both: int
     n_two_jobs: int
     ms_per_10k: float
@@ -78,7 +84,7 @@ def judge(trace: Trace, answer: Answer) -> Judged:
     ours, otsu = _overlaps(trace, answer)
     return Judged(
         key=trace.key,
-        kind=kind_of(answer.periods_s[:1], truth_s=trace.periods_s),
+        kind="failed" if answer.status == FAILED else kind_of(answer.periods_s[:1], truth_s=trace.periods_s),
         truth_s=trace.periods_s,
         found_s=answer.periods_s,
         n_found=sum(any(_is_near(found_s, truth_s) for found_s in answer.periods_s) for truth_s in trace.periods_s),
@@ -115,11 +121,12 @@ def kind_of(found_s: Sequence[float], *, truth_s: Sequence[float]) -> Kind:
     return "other"
 
 
-def total(judged: Iterable[Judged], *, aliased: Iterable[str] = ()) -> Score:
+def total(judged: Iterable[Judged]) -> Score:
     """Return the score over all answers of a method."""
     all_of = list(judged)
-    apart = [one for one in all_of if one.key.family in set(aliased)]
-    periodic = [one for one in all_of if one.truth_s and one not in apart]
+    apart = [one for one in all_of if one.key.family in UNDERSAMPLED]
+    periodic = [one for one in all_of if one.key.family in PERIODIC]
+    alone = [one for one in periodic if one.key.family != TWO_JOBS]
     silent_wanted = [one for one in all_of if not one.truth_s]
     n_of: dict[Kind, int] = {kind: sum(one.kind == kind for one in periodic) for kind in KINDS}
     n_samples = max(1, sum(one.n_samples for one in all_of))
@@ -127,18 +134,24 @@ def total(judged: Iterable[Judged], *, aliased: Iterable[str] = ()) -> Score:
     return Score(
         n_periodic=len(periodic),
         n_silent_wanted=len(silent_wanted),
-        n_aliased=len(apart),
+        n_undersampled=len(apart),
         right_frac=n_of["right"] / len(periodic) if periodic else None,
         n_of=n_of,
         n_invented=sum(one.is_answer for one in silent_wanted),
-        n_aliased_wrong=sum(one.kind not in ("right", "silent") for one in apart),
+        n_undersampled_wrong=sum(one.kind not in ("right", "silent") for one in apart),
         n_both=sum(one.has_both for one in all_of),
         n_two_jobs=sum(one.key.family == TWO_JOBS for one in all_of),
         ms_per_10k=1e3 * SAMPLES_A_SPEED * sum(one.spent_s for one in all_of) / n_samples,
         profile_ms_per_10k=1e3 * SAMPLES_A_SPEED * sum(profiled) / n_samples if profiled else None,
-        up_overlap=_mean([one.up_overlap for one in periodic if one.kind == "right"]),
-        otsu_overlap=_mean([one.otsu_overlap for one in periodic if one.kind == "right"]),
+        up_overlap=mean([one.up_overlap for one in alone if one.kind == "right"]),
+        otsu_overlap=mean([one.otsu_overlap for one in alone if one.kind == "right"]),
     )
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are known, None if none are."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
 
 
 def _is_near(found_s: float, truth_s: float) -> bool:
@@ -146,14 +159,19 @@ def _is_near(found_s: float, truth_s: float) -> bool:
 
 
 def _overlaps(trace: Trace, answer: Answer) -> tuple[float | None, float | None]:
-    """Return the overlap of the answer's Up mask, and of log-Otsu's, with the truth over the iterations it followed."""
-    if answer.up is None or answer.seen is None or not trace.up.any():
+    """Return the overlap of the answer's Up mask, and of log-Otsu's, with that of the job whose period was answered.
+
+    Both are judged over the iterations that the answer followed.
+    """
+    if not answer.periods_s:
+        return None, None
+    near = [
+        up
+        for up, truth_s in zip(trace.up_by_job, trace.periods_s, strict=False)
+        if _is_near(answer.periods_s[0], truth_s)
+    ]
+    if answer.up is None or answer.seen is None or not near:
         return None, None
     judged = answer.seen & trace.series.known
-    truth = trace.up[judged]
+    truth = near[0][judged]
     return overlap(answer.up[judged], truth), overlap(log_otsu_up(trace.series)[judged], truth)
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from profiler.synth import PERIODIC
 from profiler.units import format_duration
 from tests.bench.reliability import reliability, right_at_least
-from tests.bench.scoring import KINDS, total
+from tests.bench.scoring import KINDS, mean, total
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tests.bench.scoring import Judged, Score
+    from tests.bench.scoring import Judged, Kind, Score
 
 __all__ = ["cell", "families_table", "layout", "methods_table", "reliability_table", "worst_table"]
 
@@ -39,7 +40,7 @@ def cell(value: float | None, form: str) -> str:
 
 def methods_table(scores: Mapping[str, Score], *, skipped: Mapping[str, str]) -> str:
     """Return TARGETS' table: one row a method, and why others are missing."""
-    head = ["method", "periodic", "right", "harmonic/multiple", "other", "silent", "invented", "aliased wrong"]
+    head = ["method", "periodic", "right", "harmonic/multiple", "other", "silent", "invented", "undersampled wrong"]
     rows = [[*head, "both jobs", "Up overlap", "ms/10^4"]]
     for name, score in scores.items():
         n_of = score.n_of
@@ -52,7 +53,7 @@ def methods_table(scores: Mapping[str, Score], *, skipped: Mapping[str, str]) ->
                 str(n_of["other"]),
                 str(n_of["silent"]),
                 f"{score.n_invented} of {score.n_silent_wanted}",
-                f"{score.n_aliased_wrong} of {score.n_aliased}",
+                f"{score.n_undersampled_wrong} of {score.n_undersampled}",
                 f"{score.n_both} of {score.n_two_jobs}",
                 cell(score.up_overlap, ".3f"),
                 f"{score.ms_per_10k:.2f}",
@@ -91,9 +92,9 @@ def reliability_table(judged: Iterable[Judged]) -> str:
 
 
 def worst_table(judged: Iterable[Judged], *, n_most: int) -> str:
-    """Return the answers that are wrong, then the silences, the most confident first."""
-    bad = [one for one in judged if one.kind != "right" and (one.is_answer or one.truth_s)]
-    bad.sort(key=lambda one: (not one.is_answer, -(one.confidence or 0.0), one.key))
+    """Return the answers that are wrong, from invented periods to silences, the most confident first."""
+    bad = [one for one in judged if one.kind != "right" and (one.kind != "silent" or one.key.family in PERIODIC)]
+    bad.sort(key=lambda one: (_ORDER.index(one.kind), -(one.confidence or 0.0), one.key))
     rows = [["trace", "kind", "n", "truth", "found", "confidence", "status", "reason"]]
     rows += [
         [
@@ -111,15 +112,20 @@ def worst_table(judged: Iterable[Judged], *, n_most: int) -> str:
     return layout(rows, to_left=("reason", "status")) if len(rows) > 1 else "nothing wrong, nothing missed"
 
 
+_ORDER: Final[tuple[Kind, ...]] = ("failed", "invented", "other", "multiple", "harmonic", "silent")
+"""From the worst kind of answer to the least bad."""
+
+
 def _family_row(family: str, judged: Sequence[Judged]) -> list[str]:
     score = total(judged)
+    right = [one for one in judged if one.kind == "right"]
     return [
         family,
         str(len(judged)),
         *(str(sum(one.kind == kind for one in judged)) for kind in KINDS),
         str(sum(one.has_both for one in judged)) if any(len(one.truth_s) > 1 for one in judged) else "-",
-        cell(score.up_overlap, ".3f"),
-        cell(score.otsu_overlap, ".3f"),
+        cell(mean(one.up_overlap for one in right), ".3f"),
+        cell(mean(one.otsu_overlap for one in right), ".3f"),
         f"{score.ms_per_10k:.2f}",
         cell(score.profile_ms_per_10k, ".2f"),
     ]

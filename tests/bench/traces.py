@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tests.bench.families import ALIASED, NON_PERIODIC, PERIODIC
+from profiler.synth import FAMILIES, IDLE, NON_PERIODIC, PERIODIC, UNDERSAMPLED
 from tests.bench.masks import up_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from profiler.signals import RateSeries
-    from profiler.synth import Labelled
 
-__all__ = ["FAMILIES", "HELD_OUT", "TWO_JOBS", "Trace", "TraceKey", "make_trace", "trace_keys"]
+__all__ = ["HELD_OUT", "TWO_JOBS", "Trace", "TraceKey", "make_trace", "trace_keys"]
 
 HELD_OUT: Final = (9001, 9002, 9003, 9004, 9005)
 """Seeds for reporting. Nothing is ever tuned on them: `tests.bench.score` refuses them."""
@@ -28,10 +25,8 @@ HELD_OUT: Final = (9001, 9002, 9003, 9004, 9005)
 N_PERIODIC: Final = 82
 N_TWO_JOBS: Final = 15
 N_NON_PERIODIC: Final = 20
-N_ALIASED: Final = 2
+N_UNDERSAMPLED: Final = 2
 TWO_JOBS: Final = "two_jobs"
-
-FAMILIES: Final[dict[str, Callable[[np.random.Generator], Labelled]]] = {**PERIODIC, **NON_PERIODIC, **ALIASED}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -48,17 +43,12 @@ class TraceKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trace:
-    """A series and its truth: all periods on the counter (none if there is none), and which windows are Up."""
+    """A series and its truth: each job's period, the largest job first, and the windows in which it is Up."""
 
     key: TraceKey
     series: RateSeries
     periods_s: tuple[float, ...]
-    up: NDArray[np.bool_]
-
-    @property
-    def is_aliased(self) -> bool:
-        """Whether the period is there but too short to be told from its aliases."""
-        return self.key.family in ALIASED
+    up_by_job: tuple[NDArray[np.bool_], ...]
 
 
 def trace_keys(seeds: Sequence[int], *, families: Collection[str] = tuple(FAMILIES)) -> Iterator[TraceKey]:
@@ -74,8 +64,12 @@ def make_trace(key: TraceKey) -> Trace:
     """Make the trace of a key."""
     rng = np.random.default_rng([key.seed, zlib.crc32(key.family.encode()), key.i_trace])
     made = FAMILIES[key.family](rng)
-    periods_s = (made.period_s,) if made.period_s is not None else ()
-    return Trace(key=key, series=made.series, periods_s=periods_s, up=up_windows(made.series, made.up_s))
+    return Trace(
+        key=key,
+        series=made.series,
+        periods_s=made.periods_s,
+        up_by_job=tuple(up_windows(made.series, up_s) for up_s in made.up_by_job_s),
+    )
 
 
 def _counts() -> dict[str, int]:
@@ -84,8 +78,8 @@ def _counts() -> dict[str, int]:
     return {
         **_spread(N_PERIODIC - N_TWO_JOBS, others),
         TWO_JOBS: N_TWO_JOBS,
-        **_spread(N_NON_PERIODIC, list(NON_PERIODIC)),
-        **_spread(N_ALIASED, list(ALIASED)),
+        **_spread(N_NON_PERIODIC, [*NON_PERIODIC, *IDLE]),
+        **_spread(N_UNDERSAMPLED, list(UNDERSAMPLED)),
     }
 
 
