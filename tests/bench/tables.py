@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.bench.scoring import Judged, Kind, Score
 
-__all__ = ["cell", "families_table", "layout", "methods_table", "reliability_table", "worst_table"]
+__all__ = ["cell", "durations", "families_table", "layout", "methods_table", "reliability_table", "worst_table"]
 
 
 def layout(rows: Sequence[Sequence[str]], *, to_left: Collection[str] = ()) -> str:
@@ -36,6 +36,11 @@ def layout(rows: Sequence[Sequence[str]], *, to_left: Collection[str] = ()) -> s
 def cell(value: float | None, form: str) -> str:
     """Return a value in a form, or a dash where there is none."""
     return "-" if value is None else format(value, form)
+
+
+def durations(periods_s: Sequence[float]) -> str:
+    """Return periods in words, the first one first."""
+    return " + ".join(format_duration(period_s) for period_s in periods_s) or "-"
 
 
 def methods_table(scores: Mapping[str, Score], *, skipped: Mapping[str, str]) -> str:
@@ -101,8 +106,8 @@ def worst_table(judged: Iterable[Judged], *, n_most: int) -> str:
             str(one.key),
             one.kind,
             str(one.n_samples),
-            _durations(one.truth_s),
-            _durations(one.found_s),
+            durations(one.truth_s),
+            durations(one.found_s),
             cell(one.confidence, ".3f"),
             one.status,
             one.reason,
@@ -129,7 +134,3 @@ def _family_row(family: str, judged: Sequence[Judged]) -> list[str]:
         f"{score.ms_per_10k:.2f}",
         cell(score.profile_ms_per_10k, ".2f"),
     ]
-
-
-def _durations(periods_s: Sequence[float]) -> str:
-    return " + ".join(format_duration(period_s) for period_s in periods_s) or "-"
