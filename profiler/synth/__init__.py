@@ -13,7 +13,7 @@ is polled; the `Reads` become a `profiler.signals.RateSeries`.
 
 from profiler.synth.bursts import Burst
 from profiler.synth.counter import Counter
-from profiler.synth.families import FAMILIES, IDLE, NON_PERIODIC, PERIODIC, UNDERSAMPLED, Family
+from profiler.synth.families import FAMILIES, IDLE, NON_PERIODIC, PERIODIC, UNDERSAMPLED, Family, draw_trace
 from profiler.synth.iterations import Iterations, draw_iterations
 from profiler.synth.jobs import training_job
 from profiler.synth.labelled import Labelled, TrueStatus
@@ -58,6 +58,7 @@ __all__ = [
     "constant",
     "diurnal",
     "draw_iterations",
+    "draw_trace",
     "heavy_tailed",
     "idle_keepalives",
     "poisson_transfers",

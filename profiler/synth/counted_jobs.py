@@ -26,6 +26,8 @@ FEWEST_WRAPS: Final = 2.0
 MOST_WRAPS: Final = 300.0
 CLEAR_RANGE: Final = 0.25
 """Most of its range that a counter may go through in one window: half of it could as well be a step back."""
+FEWEST_TICKS: Final = 1_000
+"""A telemetry system records for a quarter of an hour at the least; too few ticks do not show a counter's clock."""
 CHATTER: Final = (1e-4, 5e-2)
 """Rate of other traffic over that of the bursts; a port in service is never silent."""
 
@@ -56,7 +58,8 @@ def refreshed(rng: np.random.Generator) -> Labelled:
 
     The polls' gaps repeat, and there may be holes. The series is at the counter's own ticks where these can be found.
     """
-    plan = Plan.draw(rng, period_s=(1.0, 125.0), samples_per_period=(6.0, 60.0), n_samples=MOST_TICKS)
+    ticks = (FEWEST_TICKS, MOST_TICKS)
+    plan = Plan.draw(rng, period_s=(1.0, 125.0), samples_per_period=(5.0, 80.0), n_samples=ticks)
     rate_bps = draw_rate_bps(rng)
     shape = one_burst(rng, rate_bps=rate_bps, width_frac=WIDTH_FRAC)
     bursts = shape if rng.random() < 0.5 else gpt_bursts(rng, rate_bps=rate_bps)

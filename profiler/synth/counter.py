@@ -72,14 +72,15 @@ class Counter:
     def read(self, traffic: Traffic, polls_s: NDArray[np.float64]) -> Reads:
         """Return what polls at these instants (seconds, increasing) see of the counter."""
         seen_s = self.seen_s(polls_s)
-        total = traffic.bytes_at(seen_s).astype(np.uint64)
-        zeros = traffic.bytes_at(np.array(self.resets_s, dtype=np.float64)).astype(np.uint64)
-        # Unsigned sums go around at 2**64, as a counter of 64 bits does.
-        before = np.concatenate([np.zeros(1, np.uint64) - np.uint64(self.start_bytes), zeros])
-        value = total - before[np.searchsorted(np.array(self.resets_s), seen_s, side="right")]
+        total = traffic.bytes_at(seen_s)
+        resets_s = np.array(self.resets_s, dtype=np.float64)
+        i_reset = np.searchsorted(resets_s, seen_s, side="right")
+        since_reset = total - np.concatenate(([0], traffic.bytes_at(resets_s)))[i_reset]
+        start = np.where(i_reset == 0, np.uint64(self.start_bytes), np.uint64(0))
+        value = self._held(since_reset.astype(np.uint64), start)
         return Reads(
             t_ns=T0_NS + np.rint(polls_s * NS_PER_S).astype(np.int64),
-            value=_narrow(self._held(value)),
+            value=_signed_if_fits(value),
             total_bytes=int(total[-1] - total[0]) if total.size else 0,
         )
 
@@ -89,13 +90,13 @@ class Counter:
             return polls_s
         return np.floor((polls_s - self.phase_s) / self.refresh_s) * self.refresh_s + self.phase_s
 
-    def _held(self, value: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        if self.width_bits == 64 and self.at_end == "wrap":
-            return value
+    def _held(self, counted: NDArray[np.uint64], start: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return what the counter shows that has counted so many bytes since it stood at ``start``."""
         largest = np.uint64(2**self.width_bits - 1)
-        return value & largest if self.at_end == "wrap" else np.minimum(value, largest)
+        # Unsigned sums go around at 2**64, as a counter of 64 bits does.
+        return (counted + start) & largest if self.at_end == "wrap" else start + np.minimum(counted, largest - start)
 
 
-def _narrow(value: NDArray[np.uint64]) -> NDArray[np.int64] | NDArray[np.uint64]:
+def _signed_if_fits(value: NDArray[np.uint64]) -> NDArray[np.int64] | NDArray[np.uint64]:
     fits = not value.size or int(value.max()) <= LARGEST_INT64
     return value.astype(np.int64) if fits else value

@@ -7,7 +7,7 @@ from typing import Final, Self
 
 import numpy as np
 
-__all__ = ["LARGEST_N_SAMPLES", "Plan", "draw_rate_bps", "log_uniform"]
+__all__ = ["LARGEST_N_SAMPLES", "MOST_CYCLES", "Plan", "draw_rate_bps", "log_uniform"]
 
 LARGEST_N_SAMPLES: Final = 10_000
 SHORTEST_PERIOD_S: Final = 0.02
@@ -34,14 +34,15 @@ class Plan:
         period_s: tuple[float, float] = (SHORTEST_PERIOD_S, LONGEST_PERIOD_S),
         samples_per_period: tuple[float, float] = (20.0, 200.0),
         n_cycles: tuple[float, float] = (FEWEST_CYCLES, MOST_CYCLES),
-        n_samples: int = LARGEST_N_SAMPLES,
+        n_samples: tuple[int, int] = (0, LARGEST_N_SAMPLES),
     ) -> Self:
-        """Draw each figure log-uniformly from its range, with at most ``n_samples`` samples in all."""
+        """Draw each figure log-uniformly from its range; the number of samples bounds that of cycles."""
         period = log_uniform(rng, *period_s)
         samples = log_uniform(rng, *samples_per_period)
-        cycles = log_uniform(rng, n_cycles[0], max(n_cycles[0], min(n_cycles[1], n_samples / samples)))
+        fewest = max(n_cycles[0], n_samples[0] / samples)
+        cycles = log_uniform(rng, fewest, max(fewest, min(n_cycles[1], n_samples[1] / samples)))
         # A whole number of samples, so that no recording exceeds the limit by rounding.
-        n_drawn = min(n_samples, round(cycles * samples))
+        n_drawn = min(n_samples[1], round(cycles * samples))
         return cls(period_s=period, dt_s=period / samples, duration_s=n_drawn * period / samples)
 
 

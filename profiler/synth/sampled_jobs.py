@@ -61,7 +61,7 @@ def missing(rng: np.random.Generator) -> Labelled:
 
 def irregular(rng: np.random.Generator) -> Labelled:
     """Make a job that is read at jittered or at random instants."""
-    plan = Plan.draw(rng, n_samples=SPARE_SAMPLES)
+    plan = Plan.draw(rng, n_samples=(0, SPARE_SAMPLES))
     wired = WiredJob.draw(rng, plan)
     if rng.random() < 0.5:
         polls_s = exponential_polls(rng, duration_s=plan.duration_s, dt_s=plan.dt_s)

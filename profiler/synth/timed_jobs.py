@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from profiler.synth.jobs import draw_job
 from profiler.synth.noise import with_noise
-from profiler.synth.plan import Plan, draw_rate_bps, log_uniform
+from profiler.synth.plan import LARGEST_N_SAMPLES, MOST_CYCLES, Plan, draw_rate_bps, log_uniform
 from profiler.synth.shaped_jobs import draw_steady_job, read_regularly
 from profiler.synth.shapes import one_burst
 
@@ -19,11 +19,15 @@ __all__ = ["coarse", "drift", "few_periods", "jitter", "medium_coarse", "noise_f
 
 WIDTH_FRAC: Final = (0.12, 0.6)
 """Shortest and longest burst over the period."""
+JITTERY_CYCLES: Final = 30.0
+"""So that the median of lengths that vary by 10 % is known to some 2 %."""
+NOISY_SAMPLES: Final = 3_000
+"""So that the bursts of a recording stand out of noise twice their size: its mean over cycles shrinks by ten or so."""
 
 
 def jitter(rng: np.random.Generator) -> Labelled:
     """Make iterations whose lengths vary by 5 to 10 %, so that the phase is lost after some tens of them."""
-    plan = Plan.draw(rng)
+    plan = Plan.draw(rng, n_cycles=(JITTERY_CYCLES, MOST_CYCLES))
     job = draw_job(
         rng,
         period_s=plan.period_s,
@@ -50,7 +54,7 @@ def drift(rng: np.random.Generator) -> Labelled:
 
 def noise_floor(rng: np.random.Generator) -> Labelled:
     """Make a burst in white noise, from a quarter of the burst's rate to twice it (a ratio of 1/2)."""
-    plan = Plan.draw(rng, samples_per_period=(20.0, 100.0), n_cycles=(30.0, 300.0))
+    plan = Plan.draw(rng, samples_per_period=(20.0, 100.0), n_samples=(NOISY_SAMPLES, LARGEST_N_SAMPLES))
     rate_bps = draw_rate_bps(rng)
     bursts = one_burst(rng, rate_bps=rate_bps, width_frac=WIDTH_FRAC)
     job = draw_steady_job(rng, bursts, duration_s=plan.duration_s, period_s=plan.period_s)
