@@ -6,6 +6,7 @@ times float64 seconds.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
@@ -94,14 +95,14 @@ def parse_duration_s(text: str) -> float:
 
 
 def format_rate(rate_bps: float | None) -> str:
-    """Write a rate for people.
+    """Write a rate for people; one that is not known (None, NaN) as a dash.
 
     Examples
     --------
     >>> format_rate(400e6), format_rate(None)
     ('400 Mbit/s', '-')
     """
-    if rate_bps is None:
+    if rate_bps is None or math.isnan(rate_bps):
         return "-"
     for scale, unit in ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
         if abs(rate_bps) >= scale:
