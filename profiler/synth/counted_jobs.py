@@ -13,14 +13,12 @@ from profiler.synth.plan import HIGHEST_RATE_BPS, LOWEST_RATE_BPS, Plan, draw_ra
 from profiler.synth.refreshing import MOST_TICKS, at_own_ticks, read_refreshed
 from profiler.synth.sampled_jobs import WiredJob
 from profiler.synth.shaped_jobs import draw_steady_job, read_regularly
-from profiler.synth.shapes import gpt_bursts, one_burst
+from profiler.synth.shapes import WIDTH_FRAC, gpt_bursts, one_burst
 from profiler.synth.traffic import Traffic
 from profiler.units import BITS_PER_BYTE
 
 __all__ = ["refreshed", "resets", "wrap"]
 
-WIDTH_FRAC: Final = (0.12, 0.6)
-"""Shortest and longest burst over the period."""
 WRAP_BITS: Final = 32
 FEWEST_WRAPS: Final = 2.0
 MOST_WRAPS: Final = 300.0

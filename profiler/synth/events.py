@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from profiler.synth.counter import Counter
-from profiler.synth.iterations import draw_iterations
+from profiler.synth.iterations import Iterations, draw_iterations
 from profiler.synth.labelled import Labelled, label
 from profiler.synth.plan import Plan, log_uniform
 from profiler.synth.polls import regular_polls
-from profiler.synth.shapes import one_burst
+from profiler.synth.shaped_jobs import STEADY_JITTER
+from profiler.synth.shapes import WIDTH_FRAC, one_burst
 from profiler.synth.traffic import Traffic
+
+if TYPE_CHECKING:
+    from profiler.synth.bursts import Burst
 
 __all__ = ["EVENTS", "EventKind", "checkpoints"]
 
 BURST_BPS: Final = (1e8, 4e9)
 """So that an event of a hundred times the rate stays within a port of 400 Gbit/s."""
+LEAST_EVERY: Final = 10
+MOST_EVERY: Final = 50
+"""Iterations from one event to the next."""
+EVENTS_SEEN: Final = 2.5
+"""Intervals between events that a recording holds at the least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,22 +56,12 @@ def checkpoints(rng: np.random.Generator) -> Labelled:
     The bursts alone are Up; an event's traffic is that of no phase.
     """
     plan = Plan.draw(rng, samples_per_period=(25.0, 120.0), n_cycles=(60.0, 300.0))
-    kind = EVENTS[str(rng.choice(sorted(EVENTS)))]
-    rate_bps = log_uniform(rng, *BURST_BPS)
-    bursts = one_burst(rng, rate_bps=rate_bps, width_frac=(0.12, 0.5))
-    iterations = draw_iterations(
-        rng, period_s=plan.period_s, duration_s=plan.duration_s, jitter_frac=log_uniform(rng, 1e-3, 2e-2)
+    (burst,) = one_burst(rng, rate_bps=log_uniform(rng, *BURST_BPS), width_frac=WIDTH_FRAC)
+    undisturbed = draw_iterations(
+        rng, period_s=plan.period_s, duration_s=plan.duration_s, jitter_frac=log_uniform(rng, *STEADY_JITTER)
     )
-    every = int(rng.integers(10, 1 + min(50, int(plan.duration_s / plan.period_s / 2.5))))
-    disturbed = np.arange(int(rng.integers(2, every)), iterations.starts_s.size, every)
-    widths_s = plan.period_s * rng.uniform(*kind.width, disturbed.size)
-    iterations = iterations.delayed(disturbed, by_s=widths_s * rng.uniform(*kind.delay, disturbed.size))
-    starts_s = iterations.bursts_from_s[disturbed] + plan.period_s * bursts[-1].end_frac
-    events = Traffic(
-        edges_s=np.stack([starts_s, starts_s + widths_s], axis=1),
-        rate_bps=rate_bps * rng.uniform(*kind.rate, disturbed.size),
-    )
-    beat = iterations.traffic(bursts).within(plan.duration_s)
+    iterations, events = _disturbed(rng, undisturbed, burst, n_cycles=plan.duration_s / plan.period_s)
+    beat = iterations.traffic([burst]).within(plan.duration_s)
     reads = Counter().read(beat.plus(events), regular_polls(duration_s=plan.duration_s, dt_s=plan.dt_s))
     return label(
         reads.to_series(),
@@ -70,5 +69,19 @@ def checkpoints(rng: np.random.Generator) -> Labelled:
         status="periodic",
         periods_s=[iterations.median_s(plan.duration_s)],
         bursts_s=[beat.edges_s],
-        outliers_s=starts_s,
+        outliers_s=events.edges_s[:, 0],
     )
+
+
+def _disturbed(
+    rng: np.random.Generator, iterations: Iterations, burst: Burst, *, n_cycles: float
+) -> tuple[Iterations, Traffic]:
+    """Draw events of one kind that follow the bursts of some iterations; return the iterations so delayed, and them."""
+    kind = EVENTS[str(rng.choice(sorted(EVENTS)))]
+    every = int(rng.integers(LEAST_EVERY, 1 + min(MOST_EVERY, int(n_cycles / EVENTS_SEEN))))
+    i_disturbed = np.arange(int(rng.integers(2, every)), iterations.starts_s.size, every)
+    widths_s = iterations.period_s * rng.uniform(*kind.width, i_disturbed.size)
+    delayed = iterations.delayed(i_disturbed, by_s=widths_s * rng.uniform(*kind.delay, i_disturbed.size))
+    starts_s = delayed.bursts_from_s[i_disturbed] + iterations.period_s * burst.end_frac
+    rates_bps = burst.rate_bps * rng.uniform(*kind.rate, i_disturbed.size)
+    return delayed, Traffic(edges_s=np.stack([starts_s, starts_s + widths_s], axis=1), rate_bps=rates_bps)

@@ -14,7 +14,7 @@ from profiler.synth.plan import Plan, draw_rate_bps, log_uniform
 from profiler.synth.polls import draw_holes, exponential_polls, jittered_polls, regular_polls, without
 from profiler.synth.reads import duplicated, late, lost, stale
 from profiler.synth.shaped_jobs import draw_steady_job, with_background
-from profiler.synth.shapes import one_burst
+from profiler.synth.shapes import WIDTH_FRAC, one_burst
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["WiredJob", "aliased", "holes", "irregular", "missing", "stale_reads"]
 
-WIDTH_FRAC: Final = (0.12, 0.6)
-"""Shortest and longest burst over the period."""
 LOST_FRAC: Final = 0.05
 N_MISLAID: Final = 5
 """Reads that come late, and reads that come twice."""

@@ -11,8 +11,10 @@ import numpy as np
 
 from profiler.synth.bursts import Burst
 
-__all__ = ["accumulation_bursts", "gpt_bursts", "nested_bursts", "one_burst", "two_level_bursts"]
+__all__ = ["WIDTH_FRAC", "accumulation_bursts", "gpt_bursts", "nested_bursts", "one_burst", "two_level_bursts"]
 
+WIDTH_FRAC: Final = (0.12, 0.6)
+"""Shortest and longest burst over the period."""
 ROOM_FRAC: Final = 0.27
 """Down time before the first burst: 2.5 standard deviations of the widest jitter, 10 %, and a little."""
 PART_ROOM_FRAC: Final = 0.33

@@ -8,7 +8,7 @@ from profiler.synth.jobs import draw_job
 from profiler.synth.noise import with_noise
 from profiler.synth.plan import LARGEST_N_SAMPLES, MOST_CYCLES, Plan, draw_rate_bps, log_uniform
 from profiler.synth.shaped_jobs import draw_steady_job, read_regularly
-from profiler.synth.shapes import one_burst
+from profiler.synth.shapes import WIDTH_FRAC, one_burst
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["coarse", "drift", "few_periods", "jitter", "medium_coarse", "noise_floor"]
 
-WIDTH_FRAC: Final = (0.12, 0.6)
-"""Shortest and longest burst over the period."""
 JITTERY_CYCLES: Final = 30.0
 """So that the median of lengths that vary by 10 % is known to some 2 %."""
 NOISY_SAMPLES: Final = 3_000
