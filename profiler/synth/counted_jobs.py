@@ -21,7 +21,7 @@ __all__ = ["refreshed", "resets", "wrap"]
 
 WRAP_BITS: Final = 32
 FEWEST_WRAPS: Final = 2.0
-MOST_WRAPS: Final = 300.0
+MOST_WRAPS: Final = 100.0
 CLEAR_RANGE: Final = 0.25
 """Most of its range that a counter may go through in one window: half of it could as well be a step back."""
 FEWEST_TICKS: Final = 1_000

@@ -10,7 +10,7 @@ import numpy as np
 
 from profiler.synth.counter import Counter
 from profiler.synth.labelled import Labelled, label
-from profiler.synth.plan import Plan, log_uniform
+from profiler.synth.plan import LONGEST_PERIOD_S, SHORTEST_PERIOD_S, Plan, log_uniform
 from profiler.synth.polls import regular_polls
 from profiler.synth.shaped_jobs import draw_steady_job, with_background
 from profiler.synth.shapes import gpt_bursts, one_burst
@@ -23,14 +23,17 @@ __all__ = ["two_jobs"]
 SMALL_RATIOS: Final = tuple(p / q for q in range(1, 6) for p in range(1, q + 1))
 """Ratios of two periods whose common multiple is short, so that one period would explain both jobs."""
 NEAR_RATIO: Final = 0.03
+"""How near to one of them is too near; such jobs keep their places for about as many iterations as its inverse."""
 SHORTEST_RATIO: Final = 0.28
 WIDTH_FRAC: Final = (0.12, 0.45)
 MEAN_BPS: Final = (5e7, 5e10)
+"""Mean rate of both jobs together."""
 
 
 def two_jobs(rng: np.random.Generator) -> Labelled:
     """Make two jobs of comparable volume on one counter, whose periods are in no small whole ratio."""
-    plan = Plan.draw(rng, samples_per_period=(60.0, 160.0), n_cycles=(30.0, 100.0))
+    slow_s = (SHORTEST_PERIOD_S / SHORTEST_RATIO, LONGEST_PERIOD_S)
+    plan = Plan.draw(rng, period_s=slow_s, samples_per_period=(60.0, 160.0), n_cycles=(30.0, 100.0))
     mean_bps = log_uniform(rng, *MEAN_BPS)
     share = rng.uniform(0.4, 0.6)
     jobs = [

@@ -7,7 +7,17 @@ from typing import Final, Self
 
 import numpy as np
 
-__all__ = ["LARGEST_N_SAMPLES", "MOST_CYCLES", "Plan", "draw_rate_bps", "log_uniform"]
+__all__ = [
+    "HIGHEST_RATE_BPS",
+    "LARGEST_N_SAMPLES",
+    "LONGEST_PERIOD_S",
+    "LOWEST_RATE_BPS",
+    "MOST_CYCLES",
+    "SHORTEST_PERIOD_S",
+    "Plan",
+    "draw_rate_bps",
+    "log_uniform",
+]
 
 LARGEST_N_SAMPLES: Final = 10_000
 SHORTEST_PERIOD_S: Final = 0.02

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["coarse", "drift", "few_periods", "jitter", "medium_coarse", "noise_floor"]
 
+COARSE_WIDTH_FRAC: Final = (0.25, 0.6)
+"""So that a burst of three samples a period fills most of one."""
 JITTERY_CYCLES: Final = 30.0
 """So that the median of lengths that vary by 10 % is known to some 2 %."""
 NOISY_SAMPLES: Final = 3_000
@@ -66,7 +68,8 @@ def few_periods(rng: np.random.Generator) -> Labelled:
 
 def coarse(rng: np.random.Generator) -> Labelled:
     """Make a job that is read 3 to 5 times a period."""
-    return _one_burst(rng, Plan.draw(rng, samples_per_period=(3.0, 5.0), n_cycles=(60.0, 1000.0)))
+    plan = Plan.draw(rng, samples_per_period=(3.0, 5.0), n_cycles=(60.0, 1000.0))
+    return _one_burst(rng, plan, width_frac=COARSE_WIDTH_FRAC)
 
 
 def medium_coarse(rng: np.random.Generator) -> Labelled:
@@ -74,7 +77,7 @@ def medium_coarse(rng: np.random.Generator) -> Labelled:
     return _one_burst(rng, Plan.draw(rng, samples_per_period=(6.0, 12.0), n_cycles=(40.0, 600.0)))
 
 
-def _one_burst(rng: np.random.Generator, plan: Plan) -> Labelled:
-    bursts = one_burst(rng, rate_bps=draw_rate_bps(rng), width_frac=WIDTH_FRAC)
+def _one_burst(rng: np.random.Generator, plan: Plan, *, width_frac: tuple[float, float] = WIDTH_FRAC) -> Labelled:
+    bursts = one_burst(rng, rate_bps=draw_rate_bps(rng), width_frac=width_frac)
     job = draw_steady_job(rng, bursts, duration_s=plan.duration_s, period_s=plan.period_s)
     return read_regularly(rng, job, plan=plan)
