@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from profiler.synth import training_job
-from tests.bench.answers import ours, timed
+from tests.bench.answers import ours, theirs
 from tests.bench.peers import METHODS
 from tests.bench.scoring import Judged, judge
 from tests.bench.traces import make_trace
@@ -18,7 +18,8 @@ from tests.bench.traces import make_trace
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tests.bench.answers import Method
+    from profiler.signals import RateSeries
+    from tests.bench.answers import Answer
     from tests.bench.traces import TraceKey
 
 __all__ = ["OURS", "judge_all"]
@@ -36,14 +37,14 @@ def judge_all(name: str, keys: Iterable[TraceKey], *, n_workers: int) -> list[Ju
 
 def _judge(name: str, key: TraceKey) -> Judged:
     trace = make_trace(key)
-    return judge(trace, _method(name)(trace.series))
+    return judge(trace, _answer(name, trace.series))
 
 
-def _method(name: str) -> Method:
-    return ours if name == OURS else timed(METHODS[name].find)
+def _answer(name: str, series: RateSeries) -> Answer:
+    return ours(series) if name == OURS else theirs(METHODS[name], series)
 
 
 def _warm_up(name: str) -> None:
     """Let a method load and compile what it needs before it is timed."""
     job = training_job(np.random.default_rng(0), period_s=0.25, duration_s=5.0, dt_s=0.005)
-    _method(name)(job.series)
+    _answer(name, job.series)

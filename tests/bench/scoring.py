@@ -17,25 +17,30 @@ if TYPE_CHECKING:
     from tests.bench.answers import Answer
     from tests.bench.traces import Trace, TraceKey
 
-__all__ = ["KINDS", "RIGHT_FRAC", "Judged", "Kind", "Score", "judge", "kind_of", "mean", "total"]
+__all__ = ["KINDS", "RIGHT_FRAC", "Judged", "Kind", "Score", "count_extra", "judge", "kind_of", "mean", "total"]
 
 Kind = Literal["right", "silent", "harmonic", "multiple", "other", "invented", "failed"]
 KINDS: Final[tuple[Kind, ...]] = ("right", "silent", "harmonic", "multiple", "other", "invented", "failed")
 RIGHT_FRAC: Final = 0.02
-MAX_RATIO: Final = 40
+MAX_RATIO: Final = 20
 """The largest whole number by which a period is looked for as a harmonic or multiple of the truth."""
 SAMPLES_A_SPEED: Final = 1e4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One answer, judged; ``n_found`` of ``n_jobs`` periods on the counter were among those answered."""
+    """One answer, judged.
+
+    ``n_found`` of the periods on the counter were among those answered, and ``n_extra`` of those answered after the
+    first are of no job on it.
+    """
 
     key: TraceKey
     kind: Kind
     truth_s: tuple[float, ...]
     found_s: tuple[float, ...]
     n_found: int
+    n_extra: int
     n_samples: int
     spent_s: float
     profile_s: float | None
@@ -71,6 +76,7 @@ class Score:
     n_of: dict[Kind, int]
     n_invented: int
     n_undersampled_wrong: int
+    n_extra: int
     n_both: int
     n_two_jobs: int
     ms_per_10k: float
@@ -88,6 +94,7 @@ def judge(trace: Trace, answer: Answer) -> Judged:
         truth_s=trace.periods_s,
         found_s=answer.periods_s,
         n_found=sum(any(_is_near(found_s, truth_s) for found_s in answer.periods_s) for truth_s in trace.periods_s),
+        n_extra=count_extra(answer.periods_s, truth_s=trace.periods_s),
         n_samples=trace.series.n_samples,
         spent_s=answer.spent_s,
         profile_s=answer.profile_s,
@@ -121,6 +128,11 @@ def kind_of(found_s: Sequence[float], *, truth_s: Sequence[float]) -> Kind:
     return "other"
 
 
+def count_extra(found_s: Sequence[float], *, truth_s: Sequence[float]) -> int:
+    """Return how many of the periods after the first are of no job."""
+    return sum(not any(_is_near(one_s, true_s) for true_s in truth_s) for one_s in found_s[1:])
+
+
 def total(judged: Iterable[Judged]) -> Score:
     """Return the score over all answers of a method."""
     all_of = list(judged)
@@ -139,6 +151,7 @@ def total(judged: Iterable[Judged]) -> Score:
         n_of=n_of,
         n_invented=sum(one.is_answer for one in silent_wanted),
         n_undersampled_wrong=sum(one.kind not in ("right", "silent") for one in apart),
+        n_extra=sum(one.n_extra for one in all_of),
         n_both=sum(one.has_both for one in all_of),
         n_two_jobs=sum(one.key.family == TWO_JOBS for one in all_of),
         ms_per_10k=1e3 * SAMPLES_A_SPEED * sum(one.spent_s for one in all_of) / n_samples,

@@ -45,7 +45,17 @@ def durations(periods_s: Sequence[float]) -> str:
 
 def methods_table(scores: Mapping[str, Score], *, skipped: Mapping[str, str]) -> str:
     """Return TARGETS' table: one row a method, and why others are missing."""
-    head = ["method", "periodic", "right", "harmonic/multiple", "other", "silent", "invented", "undersampled wrong"]
+    head = [
+        "method",
+        "periodic",
+        "right",
+        "harmonic/multiple",
+        "other",
+        "silent",
+        "invented",
+        "undersampled wrong",
+        "extra",
+    ]
     rows = [[*head, "both jobs", "Up overlap", "ms/10^4"]]
     for name, score in scores.items():
         n_of = score.n_of
@@ -59,6 +69,7 @@ def methods_table(scores: Mapping[str, Score], *, skipped: Mapping[str, str]) ->
                 str(n_of["silent"]),
                 f"{score.n_invented} of {score.n_silent_wanted}",
                 f"{score.n_undersampled_wrong} of {score.n_undersampled}",
+                str(score.n_extra),
                 f"{score.n_both} of {score.n_two_jobs}",
                 cell(score.up_overlap, ".3f"),
                 f"{score.ms_per_10k:.2f}",
@@ -70,7 +81,7 @@ def methods_table(scores: Mapping[str, Score], *, skipped: Mapping[str, str]) ->
 def families_table(judged: Iterable[Judged]) -> str:
     """Return one row a family: how many of its traces are right, silent or wrong, how well, and how fast."""
     in_order = sorted(judged, key=lambda one: one.key.family)
-    rows = [["family", "n", *KINDS, "all jobs", "Up overlap", "log-Otsu", "ms/10^4", "profile ms/10^4"]]
+    rows = [["family", "n", *KINDS, "extra", "all jobs", "Up overlap", "log-Otsu", "ms/10^4", "profile ms/10^4"]]
     for family, group in groupby(in_order, key=lambda one: one.key.family):
         rows.append(_family_row(family, list(group)))
     rows.append(_family_row("all", in_order))
@@ -97,14 +108,14 @@ def reliability_table(judged: Iterable[Judged]) -> str:
 
 
 def worst_table(judged: Iterable[Judged], *, n_most: int) -> str:
-    """Return the answers that are wrong, from invented periods to silences, the most confident first."""
-    bad = [one for one in judged if one.kind != "right" and (one.kind != "silent" or one.key.family in PERIODIC)]
+    """Return what is wrong: crashes, invented periods, wrong ones, jobs too many, and missed ones; the surest first."""
+    bad = [one for one in judged if one.n_extra or one.kind not in ("right", "silent") or _is_missed(one)]
     bad.sort(key=lambda one: (_ORDER.index(one.kind), -(one.confidence or 0.0), one.key))
     rows = [["trace", "kind", "n", "truth", "found", "confidence", "status", "reason"]]
     rows += [
         [
             str(one.key),
-            one.kind,
+            one.kind + (f" + {one.n_extra} extra" if one.n_extra else ""),
             str(one.n_samples),
             durations(one.truth_s),
             durations(one.found_s),
@@ -117,8 +128,12 @@ def worst_table(judged: Iterable[Judged], *, n_most: int) -> str:
     return layout(rows, to_left=("reason", "status")) if len(rows) > 1 else "nothing wrong, nothing missed"
 
 
-_ORDER: Final[tuple[Kind, ...]] = ("failed", "invented", "other", "multiple", "harmonic", "silent")
+_ORDER: Final[tuple[Kind, ...]] = ("failed", "invented", "other", "multiple", "harmonic", "right", "silent")
 """From the worst kind of answer to the least bad."""
+
+
+def _is_missed(one: Judged) -> bool:
+    return one.kind == "silent" and one.key.family in PERIODIC
 
 
 def _family_row(family: str, judged: Sequence[Judged]) -> list[str]:
@@ -128,6 +143,7 @@ def _family_row(family: str, judged: Sequence[Judged]) -> list[str]:
         family,
         str(len(judged)),
         *(str(sum(one.kind == kind for one in judged)) for kind in KINDS),
+        str(score.n_extra),
         str(sum(one.has_both for one in judged)) if any(len(one.truth_s) > 1 for one in judged) else "-",
         cell(mean(one.up_overlap for one in right), ".3f"),
         cell(mean(one.otsu_overlap for one in right), ".3f"),

@@ -1,13 +1,14 @@
-"""Other people's methods, each behind one small function that takes a series and returns its periods."""
+"""Other people's methods, each behind one small function that takes a rate and returns its periods."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tests.bench.peers.ftio import ftio_z_score, ftio_z_score_acf
+from tests.bench.peers.inputs import filled, middles
 from tests.bench.peers.periodograms import box_least_squares, lomb_scargle
 from tests.bench.peers.plain import fft_argmax, highest_acf_peak
 from tests.bench.peers.pyriodicity import autoperiod, sazed
@@ -21,10 +22,11 @@ __all__ = ["METHODS", "Peer"]
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A method and the distribution that it needs, if any."""
+    """A method, the distribution that it needs, if any, and how it takes a series."""
 
-    find: Callable[[RateSeries], tuple[float, ...]]
+    find: Callable[[Any, Any], tuple[float, ...]]
     needs: str | None = None
+    prepare: Callable[[RateSeries], tuple[Any, Any]] = filled
 
     @property
     def lacks(self) -> str | None:
@@ -45,7 +47,7 @@ METHODS: Final[dict[str, Peer]] = {
     "FTIO, z-score + ACF": Peer(ftio_z_score_acf, "ftio-hpc"),
     "pyriodicity Autoperiod": Peer(autoperiod, "pyriodicity"),
     "pyriodicity SAZED": Peer(sazed, "pyriodicity"),
-    "astropy Lomb-Scargle": Peer(lomb_scargle, "astropy"),
-    "astropy BLS": Peer(box_least_squares, "astropy"),
+    "astropy Lomb-Scargle": Peer(lomb_scargle, "astropy", middles),
+    "astropy BLS": Peer(box_least_squares, "astropy", middles),
     "riptide FFA": Peer(fast_folding, "riptide-ffa"),
 }

@@ -6,12 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from profiler.units import NS_PER_S
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from profiler.signals import RateSeries
 
 __all__ = ["box_least_squares", "lomb_scargle"]
 
@@ -25,33 +21,33 @@ OVERSAMPLING: Final = 3
 DUTIES: Final = (0.1, 0.2, 0.35, 0.5)
 
 
-def lomb_scargle(series: RateSeries) -> tuple[float, ...]:
+def lomb_scargle(rate_bps: NDArray[np.float64], t_s: NDArray[np.float64]) -> tuple[float, ...]:
     """Return the period of the highest line of the Lomb-Scargle periodogram, if it is significant."""
     from astropy.timeseries import LombScargle
 
-    t_s, rate_bps = _middles(series)
     if np.ptp(rate_bps) == 0:
         return ()
+    nyquist_hz = 0.5 / float(np.median(np.diff(t_s)))
     lines = LombScargle(t_s, rate_bps)
-    freqs_hz, power = lines.autopower(maximum_frequency=0.5 / series.dt_s)
+    freqs_hz, power = lines.autopower(maximum_frequency=nyquist_hz)
     i_best = int(np.argmax(power))
-    if lines.false_alarm_probability(power[i_best], maximum_frequency=0.5 / series.dt_s) > MAX_FALSE_ALARM:
+    if lines.false_alarm_probability(power[i_best], maximum_frequency=nyquist_hz) > MAX_FALSE_ALARM:
         return ()
     return (float(1 / freqs_hz[i_best]),)
 
 
-def box_least_squares(series: RateSeries) -> tuple[float, ...]:
+def box_least_squares(rate_bps: NDArray[np.float64], t_s: NDArray[np.float64]) -> tuple[float, ...]:
     """Return the period of the best box, bursts being its depth, if its depth is significant."""
     from astropy.timeseries import BoxLeastSquares
 
-    t_s, rate_bps = _middles(series)
     if np.ptp(rate_bps) == 0:
         return ()
+    dt_s, duration_s = float(np.median(np.diff(t_s))), float(np.ptp(t_s))
     # A box dips; a burst rises.
     search = BoxLeastSquares(t_s, -rate_bps)
     best = (0.0, 0.0)
-    for first_s in _octaves(MIN_WINDOWS * series.dt_s, series.duration_s / MIN_CYCLES):
-        freqs_hz = np.arange(0.5 / first_s, 1 / first_s, 1 / (OVERSAMPLING * series.duration_s))
+    for first_s in _octaves(MIN_WINDOWS * dt_s, duration_s / MIN_CYCLES):
+        freqs_hz = np.arange(0.5 / first_s, 1 / first_s, 1 / (OVERSAMPLING * duration_s))
         found = search.power(1 / freqs_hz, [duty * first_s for duty in DUTIES], objective="snr")
         i_best = int(np.argmax(found.depth_snr))
         best = max(best, (float(found.depth_snr[i_best]), float(found.period[i_best])))
@@ -61,10 +57,3 @@ def box_least_squares(series: RateSeries) -> tuple[float, ...]:
 def _octaves(shortest_s: float, longest_s: float) -> list[float]:
     """Return the shortest period of every octave: boxes are given by width, and must be shorter than any period."""
     return [shortest_s * 2**i for i in range(int(np.ceil(np.log2(max(1.0, longest_s / shortest_s)))))]
-
-
-def _middles(series: RateSeries) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the middle of every known window in seconds, and its rate, shape (n_known,) each."""
-    edges_s = (series.edges_ns - series.edges_ns[0]) / NS_PER_S
-    middles_s = 0.5 * (edges_s[1:] + edges_s[:-1])
-    return middles_s[series.known], series.rate_bps[series.known]

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tests.bench.peers.uniform import filled
-
 if TYPE_CHECKING:
-    from profiler.signals import RateSeries
+    from numpy.typing import NDArray
 
 __all__ = ["fast_folding"]
 
@@ -26,11 +24,10 @@ MAX_DUTY: Final = 0.5
 MIN_SNR: Final = 10.0
 
 
-def fast_folding(series: RateSeries) -> tuple[float, ...]:
-    """Return the period of the fold with the highest signal-to-noise ratio, if it is a peak for riptide."""
+def fast_folding(rate_bps: NDArray[np.float64], dt_s: float) -> tuple[float, ...]:
+    """Return the periods of riptide's peaks, that of the highest signal-to-noise ratio first."""
     from riptide import TimeSeries, ffa_search, find_peaks
 
-    rate_bps, dt_s = filled(series)
     shortest_s, longest_s = BINS[0] * dt_s, rate_bps.size * dt_s / MIN_CYCLES
     if longest_s <= shortest_s or np.ptp(rate_bps) == 0:
         return ()
@@ -45,4 +42,4 @@ def fast_folding(series: RateSeries) -> tuple[float, ...]:
         deredden=False,
     )
     peaks, _ = find_peaks(folds, smin=MIN_SNR)
-    return (float(max(peaks, key=lambda peak: peak.snr).period),) if peaks else ()
+    return tuple(float(peak.period) for peak in sorted(peaks, key=lambda peak: -peak.snr))

@@ -1,4 +1,4 @@
-"""Series as methods that know no gaps take them: a uniform rate without holes."""
+"""Series as other methods take them; what this costs is not counted against them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from profiler.units import NS_PER_S
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from profiler.signals import RateSeries
 
-__all__ = ["filled"]
+__all__ = ["filled", "middles"]
 
 
 def filled(series: RateSeries) -> tuple[NDArray[np.float64], float]:
@@ -20,3 +22,10 @@ def filled(series: RateSeries) -> tuple[NDArray[np.float64], float]:
     at = np.arange(uniform.rate_bps.size)
     rate_bps: NDArray[np.float64] = np.interp(at, at[uniform.known], uniform.rate_bps[uniform.known])
     return rate_bps, uniform.dt_s
+
+
+def middles(series: RateSeries) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the rate in bit/s of every known window, and its middle in s, shape (n_known,) each."""
+    edges_s = (series.edges_ns - series.edges_ns[0]) / NS_PER_S
+    middles_s: NDArray[np.float64] = 0.5 * (edges_s[1:] + edges_s[:-1])
+    return series.rate_bps[series.known], middles_s[series.known]
