@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -9,23 +10,26 @@ from numpy.typing import NDArray
 
 from profiler.errors import UsageError
 from profiler.period.detect import detect_period
-from profiler.phases.bounds import BurstWidths, measure_bursts, up_intervals
 from profiler.phases.cautions import bounded_confidence, cautions
-from profiler.phases.fold import cycle_bounds, fold_cycles
-from profiler.phases.profile import Outlier, Phase, TrafficProfile, with_downs
+from profiler.phases.edges import measure_edges
+from profiler.phases.fold import Fold, cycle_bounds, fold_cycles
+from profiler.phases.measure import folded_ups, measured_ups, whole_phase, without_false_levels
+from profiler.phases.outliers import find_outliers
+from profiler.phases.phase import Outlier, Phase, with_downs
+from profiler.phases.profile import TrafficProfile
+from profiler.phases.shape import Shape, find_bursts
+from profiler.phases.timing import fit_clock
+from profiler.phases.traffic import Traffic
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
     from profiler.period.estimate import PeriodEstimate
-    from profiler.signals import RateSeries, UniformRate
+    from profiler.signals import RateSeries
 
 __all__ = ["extract_phases", "profile"]
 
-PEAK_QUANTILE: Final = 0.9
-"""The rate that a burst reaches in its fastest tenth of iterations: what it does when nothing hinders it."""
-OUTLIER_SIGMAS: Final = 6.0
-OUTLIER_FRAC: Final = 0.3
-MAX_OUTLIERS: Final = 100
+MAX_SLACK_FRAC: Final = 0.1
+"""However much iterations seem to wander, a burst's edge is expected within a few times this fraction of the period."""
 
 
 def profile(series: RateSeries) -> TrafficProfile:
@@ -60,129 +64,98 @@ def extract_phases(series: RateSeries, estimate: PeriodEstimate) -> TrafficProfi
         If the series is empty but the estimate has a period.
     """
     if estimate.period_s is None:
-        return _described(series, estimate, phases=(), fold_bps=np.zeros(0))
+        return _described(series, estimate, iteration=None)
+    _check(series, estimate, period_s=estimate.period_s)
+    return _described(series, estimate, iteration=_iteration(series, estimate, period_s=estimate.period_s))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Iteration:
+    """A typical iteration and what was unlike it; ``anchor_s`` is where one began, seconds after the series does."""
+
+    phases: tuple[Phase, ...]
+    fold_bps: NDArray[np.float64]
+    anchor_s: float | None
+    outliers: tuple[Outlier, ...]
+
+
+def _check(series: RateSeries, estimate: PeriodEstimate, *, period_s: float) -> None:
+    """Refuse an estimate that cannot be of this series."""
     if series.n_samples == 0:
         raise UsageError("extract_phases: the series is empty; give the one that the period was estimated from")
-    rate, bounds_s = _followed_part(series, estimate, period_s=estimate.period_s)
-    fold_bps = fold_cycles(rate, bounds_s, period_s=estimate.period_s)
-    up_s = up_intervals(fold_bps, period_s=estimate.period_s)
-    if not up_s:
-        return _described(series, estimate, phases=(_whole(fold_bps, estimate.period_s),), fold_bps=fold_bps)
-    down_bps = _down_rate(fold_bps, up_s, period_s=estimate.period_s)
-    ups = (
-        _measured(measure_bursts(rate, bounds_s, up_s=up_s, down_bps=down_bps))
-        if estimate.at_onsets
-        else _folded(fold_bps, up_s, period_s=estimate.period_s)
-    )
-    turned = _from_first_up(ups, period_s=estimate.period_s)
-    turn_bins = round(up_s[0][0] / estimate.period_s * fold_bps.size)
-    return _described(
-        series,
-        estimate,
-        phases=with_downs(turned, period_s=estimate.period_s, rate_bps=down_bps),
-        fold_bps=np.roll(fold_bps, -turn_bins),
-        anchor_s=float(estimate.starts_s[-1]) + ups[0].start_s,
+    starts_s = estimate.starts_s
+    if not 0 < period_s <= series.duration_s:
+        raise UsageError(
+            f"extract_phases: period_s {period_s:g} for a series of {series.duration_s:g} s; give the series that the "
+            "period was estimated from"
+        )
+    if not (starts_s.size and np.isfinite(starts_s).all() and (np.diff(starts_s) > 0).all()):
+        raise UsageError("extract_phases: starts_s must hold at least one start, finite and increasing")
+    if starts_s[0] < -period_s or starts_s[-1] > series.duration_s + period_s:
+        raise UsageError(
+            f"extract_phases: iterations from {starts_s[0]:g} to {starts_s[-1]:g} s in a series of "
+            f"{series.duration_s:g} s; give the series that the period was estimated from"
+        )
+
+
+def _iteration(series: RateSeries, estimate: PeriodEstimate, *, period_s: float) -> _Iteration:
+    traffic, starts_s, offset_s = _followed_part(series, estimate.starts_s, period_s=period_s)
+    bounds_s = cycle_bounds(starts_s, period_s=period_s)
+    fold = fold_cycles(traffic, bounds_s, period_s=period_s)
+    outliers = find_outliers(traffic, starts_s, t0_ns=_at(series, offset_s), are_onsets=estimate.at_onsets)
+    shape = find_bursts(fold)
+    if shape is None:
+        phases = (whole_phase(float(fold.rate_bps.mean()), period_s=period_s),)
+        return _Iteration(phases=phases, fold_bps=fold.rate_bps, anchor_s=None, outliers=outliers)
+    ups, firsts_s = _ups(traffic, bounds_s, fold=fold, shape=shape, jitter_frac=estimate.jitter_frac or 0.0)
+    turn_bins = round(shape.bursts[0].start_s / fold.bin_s)
+    return _Iteration(
+        phases=with_downs(ups, period_s=period_s, rate_bps=shape.down_bps),
+        fold_bps=np.roll(fold.rate_bps, -turn_bins),
+        anchor_s=_anchor(firsts_s, period_s=period_s, dt_s=traffic.dt_s) + offset_s,
+        outliers=outliers,
     )
 
 
 def _followed_part(
-    series: RateSeries, estimate: PeriodEstimate, *, period_s: float
-) -> tuple[UniformRate, NDArray[np.float64]]:
-    """Return the rate while iterations were followed, and their bounds in seconds after it begins."""
+    series: RateSeries, starts_s: NDArray[np.float64], *, period_s: float
+) -> tuple[Traffic, NDArray[np.float64], float]:
+    """Return the traffic while iterations were followed, their starts after it begins, and when that is."""
     edges_s = (series.edges_ns - series.edges_ns[0]) / NS_PER_S
-    first = max(0, int(np.searchsorted(edges_s, estimate.starts_s[0] - period_s)) - 1)
-    end = min(series.n_samples, int(np.searchsorted(edges_s, estimate.starts_s[-1] + 2 * period_s)))
-    return series.between(first, end).resample(series.dt_s), cycle_bounds(estimate) - edges_s[first]
+    first = max(0, int(np.searchsorted(edges_s, starts_s[0] - period_s)) - 1)
+    end = min(series.n_samples, int(np.searchsorted(edges_s, starts_s[-1] + 2 * period_s)))
+    offset_s = float(edges_s[first])
+    return Traffic.of(series.between(first, end).resample(series.dt_s)), starts_s - offset_s, offset_s
 
 
-def _measured(bursts: list[BurstWidths]) -> list[Phase]:
-    """Return a phase for each burst: medians over iterations; the rate is such that width times rate is the volume."""
-    phases = []
-    for burst in bursts:
-        width_s = float(np.median(burst.width_s))
-        low_s, high_s = np.quantile(burst.width_s, [0.25, 0.75])
-        phases.append(
-            Phase(
-                kind="up",
-                start_s=float(np.median(burst.start_s)),
-                width_s=width_s,
-                rate_bps=float(np.median(burst.bits)) / width_s,
-                width_low_s=float(low_s),
-                width_high_s=float(high_s),
-                peak_bps=float(np.quantile(burst.bits / burst.width_s, PEAK_QUANTILE)),
-            )
-        )
-    return phases
+def _ups(
+    traffic: Traffic, bounds_s: NDArray[np.float64], *, fold: Fold, shape: Shape, jitter_frac: float
+) -> tuple[list[Phase], NDArray[np.float64]]:
+    """Return the Up phases, and when each iteration's first one began."""
+    if not shape.is_clear:
+        return folded_ups(shape, period_s=fold.period_s), bounds_s[:, 0] + shape.bursts[0].start_s
+    slack_s = min(jitter_frac, MAX_SLACK_FRAC) * fold.period_s
+    edges = measure_edges(traffic, bounds_s, shape=shape, slack_s=slack_s)
+    shape = without_false_levels(traffic, edges, shape=shape)
+    ups = measured_ups(traffic, edges, shape=shape, period_s=fold.period_s)
+    return ups, edges.start_s[edges.present[:, 0], 0]
 
 
-def _folded(fold_bps: NDArray[np.float64], up_s: list[tuple[float, float]], *, period_s: float) -> list[Phase]:
-    """Return a phase for each Up stretch of the folded iteration, where single bursts cannot be told from the rest."""
-    phases = []
-    for start_s, end_s in up_s:
-        rate_bps = float(fold_bps[_bins(start_s, end_s, bin_s=period_s / fold_bps.size) % fold_bps.size].mean())
-        phases.append(Phase(kind="up", start_s=start_s, width_s=end_s - start_s, rate_bps=rate_bps))
-    return phases
-
-
-def _whole(fold_bps: NDArray[np.float64], period_s: float) -> Phase:
-    return Phase(kind="up", start_s=0.0, width_s=period_s, rate_bps=float(fold_bps.mean()))
-
-
-def _from_first_up(ups: list[Phase], *, period_s: float) -> list[Phase]:
-    """Return the Up phases counted from the first one's start, cut where they would run into the next."""
-    starts_s = [up.start_s - ups[0].start_s for up in ups]
-    ends_s = [*starts_s[1:], period_s]
-    return [
-        Phase(
-            kind="up",
-            start_s=start_s,
-            width_s=min(up.width_s, end_s - start_s),
-            rate_bps=up.rate_bps,
-            width_low_s=up.width_low_s,
-            width_high_s=up.width_high_s,
-            peak_bps=up.peak_bps,
-        )
-        for up, start_s, end_s in zip(ups, starts_s, ends_s, strict=True)
-    ]
-
-
-def _down_rate(fold_bps: NDArray[np.float64], up_s: list[tuple[float, float]], *, period_s: float) -> float:
-    up = np.zeros(fold_bps.size, dtype=bool)
-    for start_s, end_s in up_s:
-        up[_bins(start_s, end_s, bin_s=period_s / fold_bps.size) % fold_bps.size] = True
-    return float(np.median(fold_bps[~up])) if not up.all() else 0.0
-
-
-def _bins(start_s: float, end_s: float, *, bin_s: float) -> NDArray[np.int64]:
-    """Return the bins of a stretch, which may lie across the ends of the fold."""
-    return np.arange(round(start_s / bin_s), round(end_s / bin_s), dtype=np.int64)
-
-
-def _outliers(series: RateSeries, estimate: PeriodEstimate) -> tuple[Outlier, ...]:
-    """Return the iterations that took far longer than the median one."""
-    if estimate.period_s is None or not estimate.at_onsets:
-        return ()
-    lengths_s = np.diff(estimate.starts_s)
-    spread_s = OUTLIER_SIGMAS * (estimate.jitter_frac or 0.0) * estimate.period_s
-    long = np.flatnonzero(lengths_s > estimate.period_s + max(spread_s, OUTLIER_FRAC * estimate.period_s))
-    return tuple(
-        Outlier(t_ns=_at(series, float(estimate.starts_s[i])), duration_s=float(lengths_s[i]))
-        for i in long[:MAX_OUTLIERS]
-    )
+def _anchor(firsts_s: NDArray[np.float64], *, period_s: float, dt_s: float) -> float:
+    """Return when the last iteration began: where all say so if they keep time, else where it says so itself."""
+    clock = fit_clock(firsts_s, period_s=period_s, dt_s=dt_s)
+    if clock is None:
+        return float(firsts_s[-1])
+    n_before = np.rint((firsts_s - firsts_s[-1]) / clock.period_s)
+    return float(np.median(firsts_s - n_before * period_s))
 
 
 def _at(series: RateSeries, t_s: float) -> int:
     return int(series.edges_ns[0]) + round(t_s * NS_PER_S)
 
 
-def _described(
-    series: RateSeries,
-    estimate: PeriodEstimate,
-    *,
-    phases: tuple[Phase, ...],
-    fold_bps: NDArray[np.float64],
-    anchor_s: float | None = None,
-) -> TrafficProfile:
+def _described(series: RateSeries, estimate: PeriodEstimate, *, iteration: _Iteration | None) -> TrafficProfile:
+    phases = iteration.phases if iteration else ()
     ups = [phase for phase in phases if phase.kind == "up"]
     duty_frac = sum(up.width_s for up in ups) / estimate.period_s if estimate.period_s else None
     return TrafficProfile(
@@ -206,11 +179,11 @@ def _described(
         mean_bps=series.mean_bps,
         peak_bps=max((up.rate_bps for up in ups), default=_peak(series)),
         duty_frac=duty_frac,
-        anchor_ns=_at(series, anchor_s) if anchor_s is not None else None,
+        anchor_ns=_at(series, iteration.anchor_s) if iteration and iteration.anchor_s is not None else None,
         phases=phases,
-        outliers=_outliers(series, estimate),
+        outliers=iteration.outliers if iteration else (),
         warnings=(*estimate.warnings, *cautions(series, estimate, duty_frac=duty_frac)),
-        fold_bps=fold_bps,
+        fold_bps=iteration.fold_bps if iteration else np.zeros(0),
         method=estimate.method,
     )
 

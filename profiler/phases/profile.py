@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from profiler.documents import Fields
 from profiler.errors import UsageError
 from profiler.period.status import STATUSES
+from profiler.phases.phase import Outlier, Phase, check_phases, with_downs
 from profiler.results import Tabular, json_ready
 from profiler.units import format_duration
 
@@ -24,34 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Outlier", "Phase", "TrafficProfile", "with_downs"]
 
-OVERLAP_SLACK_S: Final = 1e-9
-"""Phases may overlap by this much: rounding of times given in seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
-    """One Up (communicating) or Down (computing) stretch of an iteration.
-
-    ``width_s`` is the median over iterations, ``width_low_s`` and ``width_high_s`` the quartiles; ``rate_bps`` the
-    mean rate in the phase; ``peak_bps`` the rate it reaches in the iterations in which nothing hinders it.
-    """
-
-    kind: Literal["up", "down"]
-    start_s: float
-    width_s: float
-    rate_bps: float
-    width_low_s: float | None = None
-    width_high_s: float | None = None
-    peak_bps: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlier:
-    """An iteration unlike the others (a checkpoint, a stall): when it began and how long it took."""
-
-    t_ns: int
-    duration_s: float
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TrafficProfile(Tabular):
@@ -60,7 +32,8 @@ class TrafficProfile(Tabular):
     ``phases`` are in order of time, begin with the first Up phase at 0 s and sum to ``period_s``. ``anchor_ns`` is
     the time (UTC epoch ns) at which such a first Up phase began. ``period_error_s`` is the standard error of
     ``period_s``; None means the period is exact. Nine of ten iterations take at most ``p90_period_s``.
-    ``fold_bps`` is the folded demand, shape (n_bins,), or empty.
+    ``fold_bps`` is the folded demand, shape (n_bins,), or empty. ``others`` are further jobs on the same counter, each
+    with a profile of its own traffic alone, and ``other_periods_s`` their periods.
     """
 
     status: Status
@@ -87,6 +60,7 @@ class TrafficProfile(Tabular):
     anchor_ns: int | None = None
     phases: tuple[Phase, ...] = ()
     outliers: tuple[Outlier, ...] = ()
+    others: tuple[TrafficProfile, ...] = ()
     warnings: tuple[str, ...] = ()
     fold_bps: NDArray[np.float64]
     method: str = ""
@@ -97,7 +71,7 @@ class TrafficProfile(Tabular):
             raise UsageError("a periodic profile needs a period and its phases")
         if self.period_s is not None and not 0 < self.period_s < float("inf"):
             raise UsageError(f"period_s {self.period_s!r}: must be positive and finite")
-        _check_phases(self.phases, self.period_s)
+        check_phases(self.phases, self.period_s)
 
     @classmethod
     def from_phases(cls, *, period_s: float, phases: Sequence[tuple[float, float, float]]) -> Self:
@@ -127,7 +101,7 @@ class TrafficProfile(Tabular):
             Phase(kind="up", start_s=start_s, width_s=width_s, rate_bps=rate_bps, peak_bps=rate_bps)
             for start_s, width_s, rate_bps in sorted(phases)
         )
-        _check_phases(ups, period_s)
+        check_phases(ups, period_s)
         up_s = sum(phase.width_s for phase in ups)
         volume_bits = sum(phase.width_s * phase.rate_bps for phase in ups)
         return cls(
@@ -165,10 +139,8 @@ class TrafficProfile(Tabular):
         return cls(
             status=cast("Status", given.choice("status", STATUSES)),
             phases=tuple(_phase(phase) for phase in phases),
-            outliers=tuple(
-                Outlier(t_ns=outlier.whole("t_ns") or 0, duration_s=outlier.needed("duration_s", least=0.0))
-                for outlier in given.objects("outliers", what="outlier")
-            ),
+            outliers=tuple(_outlier(outlier) for outlier in given.objects("outliers", what="outlier")),
+            others=tuple(cls.from_dict(other) for other in given.items("others")),
             fold_bps=np.array(given.numbers("fold_bps"), dtype=np.float64),
             anchor_ns=given.whole("anchor_ns"),
             **cast("dict[str, Any]", {name: given.text(name) for name in _TEXTS}),
@@ -224,19 +196,6 @@ class TrafficProfile(Tabular):
         return f"TrafficProfile({self.label or '-'}: {self.status}, period {period}, {len(self.phases)} phases)"
 
 
-def with_downs(ups: Sequence[Phase], *, period_s: float, rate_bps: float = 0.0) -> tuple[Phase, ...]:
-    """Return the Up phases with a Down phase in every gap between them, the last one cyclic."""
-    phases: list[Phase] = []
-    for i, up in enumerate(ups):
-        phases.append(up)
-        next_start_s = ups[i + 1].start_s if i + 1 < len(ups) else ups[0].start_s + period_s
-        gap_s = next_start_s - (up.start_s + up.width_s)
-        if gap_s > OVERLAP_SLACK_S:
-            down_start_s = (up.start_s + up.width_s) % period_s
-            phases.append(Phase(kind="down", start_s=down_start_s, width_s=gap_s, rate_bps=rate_bps, peak_bps=rate_bps))
-    return tuple(phases)
-
-
 _TEXTS: Final = ("reason", "host", "device", "port", "direction", "layer", "method")
 _LISTS: Final = ("other_periods_s", "alias_periods_s")
 _NUMBERS: Final = tuple(f.name for f in fields(TrafficProfile) if str(f.type) == "float | None")
@@ -254,21 +213,12 @@ def _phase(given: Fields) -> Phase:
     )
 
 
-def _check_phases(phases: Sequence[Phase], period_s: float | None) -> None:
-    for phase in phases:
-        if not (phase.width_s > 0 and phase.start_s >= 0 and 0 <= phase.rate_bps < float("inf")):
-            raise UsageError(f"phase {phase}: width must be positive, start and rate not negative, all finite")
-        if period_s is not None and phase.width_s > period_s + OVERLAP_SLACK_S:
-            raise UsageError(f"phase at {phase.start_s} s: {phase.width_s} s long, longer than its period {period_s} s")
-        if period_s is not None and phase.start_s >= period_s:
-            raise UsageError(f"phase at {phase.start_s} s: starts after its period {period_s} s ends")
-    for before, after in pairwise(sorted(phases, key=lambda phase: phase.start_s)):
-        if before.start_s + before.width_s > after.start_s + OVERLAP_SLACK_S:
-            raise UsageError(
-                f"phases at {before.start_s} s and {after.start_s} s overlap; merge them or shorten the first"
-            )
-    if phases and period_s is not None:
-        first = min(phases, key=lambda phase: phase.start_s)
-        last = max(phases, key=lambda phase: phase.start_s)
-        if last.start_s + last.width_s - period_s > first.start_s + OVERLAP_SLACK_S:
-            raise UsageError(f"phase at {last.start_s} s: runs past its period into the phase at {first.start_s} s")
+def _outlier(given: Fields) -> Outlier:
+    return Outlier(
+        t_ns=given.whole("t_ns") or 0,
+        duration_s=given.needed("duration_s", least=0.0),
+        moved_bytes=given.number("moved_bytes", least=0.0),
+        kind=cast("Literal['long', 'large']", given.choice("kind", ("long", "large")))
+        if given.text("kind")
+        else "long",
+    )

@@ -1,0 +1,101 @@
+"""Follow iterations by the shape of a profile: where each one of a series begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from profiler.phases.timing import fit_clock
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from profiler.phases.shape import Shape
+    from profiler.phases.traffic import Traffic
+
+__all__ = ["follow"]
+
+REACH_FRAC: Final = 0.3
+"""An iteration may begin this fraction of a period earlier or later than the one before it lets expect."""
+LEAST_PRICE: Final = 1e-3
+"""Of equally good places the nearest to where the iteration is expected is taken."""
+NORMAL_MEDIAN: Final = 0.6745
+"""Median distance of a normal distribution from its middle, in standard deviations."""
+
+
+def follow(
+    traffic: Traffic, shape: Shape, *, period_s: float, anchor_s: float, jitter_frac: float
+) -> NDArray[np.float64]:
+    """Return the start of every iteration that touches the traffic, in seconds after it begins, shape (n_cycles,).
+
+    Parameters
+    ----------
+    traffic
+        The series' own traffic.
+    shape
+        The bursts of an iteration.
+    period_s, jitter_frac
+        How long an iteration is, and the standard deviation of that over it.
+    anchor_s
+        When one iteration began, before, in or after the traffic.
+
+    Notes
+    -----
+    From the iteration nearest the anchor on to both ends: the next one is where the bits that move in Up stretches most
+    exceed their share of the period, less the likelihood's price for a length so far from the period. Where starts
+    keep time all along, they are those of a clock fitted through them.
+    """
+    n_period = round(period_s / traffic.dt_s)
+    score = _score(traffic, shape, period_s=period_s, n_before=n_period)
+    length = max(1, n_period)
+    reach = max(1, round(REACH_FRAC * length))
+    away_s = np.arange(-reach, reach + 1) * traffic.dt_s + (length * traffic.dt_s - period_s)
+    price_per_s2 = _noise(traffic) ** 2 * traffic.dt_s / (2 * max(jitter_frac * period_s, traffic.dt_s) ** 2)
+    least_per_s2 = LEAST_PRICE * float(np.abs(score).max()) / (REACH_FRAC * period_s) ** 2
+    price = np.asarray(max(price_per_s2, least_per_s2) * away_s**2, dtype=np.float64)
+    first = round(anchor_s / traffic.dt_s) + n_period
+    if not 0 <= first < score.size:
+        first = int(np.argmax(score))
+    forward = _one_way(score, first, length=length, price=price)
+    backward = _one_way(score[::-1], score.size - 1 - first, length=length, price=price)
+    places = np.array([*(score.size - 1 - i for i in reversed(backward)), first, *forward], dtype=np.float64)
+    return _steadied((places - n_period) * traffic.dt_s, period_s=period_s, dt_s=traffic.dt_s)
+
+
+def _score(traffic: Traffic, shape: Shape, *, period_s: float, n_before: int) -> NDArray[np.float64]:
+    """Return how well an iteration that begins at each grid edge fits; the first ``n_before`` ones lie before it."""
+    at_s: NDArray[np.float64] = np.arange(-n_before, traffic.n_bins, dtype=np.float64) * traffic.dt_s
+    up_bits = sum(burst.width_s * (burst.rate_bps - shape.down_bps) for burst in shape.bursts)
+    score = -(up_bits / period_s) * (traffic.bits_at(at_s + period_s) - traffic.bits_at(at_s))
+    for burst in shape.bursts:
+        moved = traffic.bits_at(at_s + burst.end_s) - traffic.bits_at(at_s + burst.start_s)
+        score += (burst.rate_bps - shape.down_bps) * moved
+    return score
+
+
+def _noise(traffic: Traffic) -> float:
+    """Return the standard deviation of white noise, by how much neighbouring windows typically differ."""
+    steps_bps = np.abs(np.diff(traffic.bits, n=2)) / traffic.dt_s
+    return float(np.median(steps_bps)) / (NORMAL_MEDIAN * float(np.sqrt(2))) if steps_bps.size else 0.0
+
+
+def _one_way(score: NDArray[np.float64], first: int, *, length: int, price: NDArray[np.float64]) -> list[int]:
+    found: list[int] = []
+    reach = price.size // 2
+    here = first
+    while here + length < score.size:
+        low, high = max(0, here + length - reach), min(score.size, here + length + reach + 1)
+        skipped = low - (here + length - reach)
+        here = low + int(np.argmax(score[low:high] - price[skipped : skipped + high - low]))
+        found.append(here)
+    return found
+
+
+def _steadied(starts_s: NDArray[np.float64], *, period_s: float, dt_s: float) -> NDArray[np.float64]:
+    """Return starts as a clock has them if they keep time, else as they are."""
+    clock = fit_clock(starts_s, period_s=period_s, dt_s=dt_s)
+    if clock is None:
+        return starts_s
+    last = round((starts_s[-1] - clock.first_s) / clock.period_s)
+    return clock.first_s + clock.period_s * np.arange(last + 1)

@@ -1,0 +1,157 @@
+"""`up_mask`: for every window of a series, whether its job is Up in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.phases.edges import measure_edges, stand_out, without_events
+from profiler.phases.follow import follow
+from profiler.phases.shape import Burst, Shape
+from profiler.phases.traffic import Traffic
+from profiler.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from profiler.phases.profile import TrafficProfile
+    from profiler.signals import RateSeries, UniformRate
+
+__all__ = ["up_mask"]
+
+CAP_FACTOR: Final = 1.5
+MARGIN_WINDOWS: Final = 2
+"""Windows so near a burst may be of it."""
+MAX_SLACK_FRAC: Final = 0.1
+
+
+def up_mask(series: RateSeries, profile: TrafficProfile) -> NDArray[np.bool_]:
+    """Return which windows of a series are Up for at least half of their time.
+
+    Parameters
+    ----------
+    series
+        The series that the profile is of, or another stretch of the same counter.
+    profile
+        Its profile. Without a period nothing is Up; without a Down phase all is. Of several jobs on one counter any one
+        being Up counts.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_samples,)
+
+    Notes
+    -----
+    Where bursts stand clear of what is between them they are read off the series itself. Where noise hides them
+    iterations are followed by the shape of the profile, and each edge is the likeliest one near where that has it.
+    """
+    masks = [_own_mask(series, one) for one in (profile, *profile.others)]
+    mask: NDArray[np.bool_] = np.any(masks, axis=0)
+    return mask
+
+
+def _own_mask(series: RateSeries, profile: TrafficProfile) -> NDArray[np.bool_]:
+    shape = _shape(profile)
+    if series.n_samples == 0 or profile.period_s is None or shape is None:
+        return np.zeros(series.n_samples, dtype=bool)
+    if profile.anchor_ns is None:
+        return np.ones(series.n_samples, dtype=bool)
+    traffic = Traffic.of(_capped(series.resample(series.dt_s), shape=shape))
+    anchor_s = (profile.anchor_ns - int(series.edges_ns[0])) / NS_PER_S
+    starts_s = follow(
+        traffic, shape, period_s=profile.period_s, anchor_s=anchor_s, jitter_frac=profile.jitter_frac or 0.0
+    )
+    bounds_s = np.stack([starts_s, np.append(starts_s[1:], starts_s[-1] + profile.period_s)], axis=1)
+    shape = _with_spreads(shape, traffic, bounds_s)
+    slack_s = min(profile.jitter_frac or 0.0, MAX_SLACK_FRAC) * profile.period_s
+    edges = measure_edges(traffic, bounds_s, shape=shape, slack_s=slack_s)
+    edges = without_events(edges, starts_s, shape=shape, dt_s=traffic.dt_s)
+    shown = stand_out(traffic, edges, shape=shape) if shape.is_clear else np.ones(edges.present.shape, dtype=bool)
+    return _covered(series, edges.start_s[shown], edges.end_s[shown])
+
+
+def _capped(rate: UniformRate, *, shape: Shape) -> UniformRate:
+    """Return the rate without what is far above any burst: a checkpoint must not lead those who follow the bursts."""
+    top_bps = max(max(burst.rates_bps) for burst in shape.bursts)
+    low_bps, high_bps = np.quantile(rate.rate_bps, [0.16, 0.84])
+    usual_bps = max(top_bps, float(3 * high_bps - 2 * low_bps))
+    return replace(rate, rate_bps=np.minimum(rate.rate_bps, CAP_FACTOR * usual_bps))
+
+
+def _shape(profile: TrafficProfile) -> Shape | None:
+    """Return the bursts of a profile: Up phases that touch are levels of one."""
+    ups = [phase for phase in profile.phases if phase.kind == "up"]
+    if not ups:
+        return None
+    groups = [[ups[0]]]
+    for up in ups[1:]:
+        last = groups[-1][-1]
+        if up.start_s - (last.start_s + last.width_s) <= TOUCHING_FRAC * last.width_s:
+            groups[-1].append(up)
+        else:
+            groups.append([up])
+    downs = [phase.rate_bps for phase in profile.phases if phase.kind == "down"]
+    bursts = []
+    for group in groups:
+        start_s, end_s = group[0].start_s, group[-1].start_s + group[-1].width_s
+        bursts.append(
+            Burst(
+                start_s=start_s,
+                end_s=end_s,
+                rates_bps=tuple(up.rate_bps for up in group),
+                cuts_frac=tuple((up.start_s - start_s) / (end_s - start_s) for up in group[1:]),
+            )
+        )
+    return Shape(bursts=tuple(bursts), down_bps=min(downs, default=0.0))
+
+
+TOUCHING_FRAC: Final = 1e-6
+
+
+def _with_spreads(shape: Shape, traffic: Traffic, bounds_s: NDArray[np.float64]) -> Shape:
+    """Return the shape with by how much windows well within its bursts, and well outside of them, stray."""
+    rate_bps = np.diff(traffic.bits) / traffic.dt_s
+    outward = np.array([-traffic.dt_s, traffic.dt_s])
+    near = np.zeros(traffic.n_bins + 1, dtype=np.int64)
+    inner = [np.zeros(0)]
+    for burst in shape.bursts:
+        stretch = bounds_s[:, :1] + np.array([burst.start_s, burst.end_s])
+        _count(near, stretch + MARGIN_WINDOWS * outward, dt_s=traffic.dt_s)
+        within = np.zeros(traffic.n_bins + 1, dtype=np.int64)
+        _count(within, stretch - outward, dt_s=traffic.dt_s)
+        own_bps = rate_bps[np.cumsum(within)[:-1] > 0]
+        inner.append(own_bps - np.median(own_bps) if own_bps.size else own_bps)
+    return replace(
+        shape,
+        up_spread_bps=_spread(np.concatenate(inner)),
+        down_spread_bps=_spread(rate_bps[np.cumsum(near)[:-1] == 0]),
+    )
+
+
+def _count(turns: NDArray[np.int64], stretches_s: NDArray[np.float64], *, dt_s: float) -> None:
+    """Add 1 where a stretch begins and take it off where it ends, in place."""
+    first = np.clip(np.ceil(stretches_s[:, 0] / dt_s), 0, turns.size - 1).astype(np.int64)
+    last = np.clip(np.floor(stretches_s[:, 1] / dt_s), 0, turns.size - 1).astype(np.int64)
+    some = last > first
+    np.add.at(turns, first[some], 1)
+    np.add.at(turns, last[some], -1)
+
+
+def _spread(values: NDArray[np.float64]) -> float:
+    """Return the larger of two robust standard deviations: noise that is cut off at zero leaves the one at zero too."""
+    if values.size == 0:
+        return 0.0
+    low, middle, high = np.quantile(values, [0.16, 0.5, 0.84])
+    return float(max(high - middle, middle - low))
+
+
+def _covered(series: RateSeries, start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which windows have their middle in one of some stretches, shape (n_samples,)."""
+    edges_s = (series.edges_ns - series.edges_ns[0]) / NS_PER_S
+    middles_s = 0.5 * (edges_s[1:] + edges_s[:-1])
+    turns = np.zeros(series.n_samples + 1, dtype=np.int64)
+    np.add.at(turns, np.searchsorted(middles_s, start_s), 1)
+    np.add.at(turns, np.maximum(np.searchsorted(middles_s, end_s), np.searchsorted(middles_s, start_s)), -1)
+    covered: NDArray[np.bool_] = np.cumsum(turns)[:-1] > 0
+    return covered
