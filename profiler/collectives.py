@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -109,6 +109,11 @@ class CollectiveEvents:
     def label(self) -> str:
         """``host/device/port``, without the parts that are empty."""
         return "/".join(part for part in (self.host, self.device, self.port) if part)
+
+    @property
+    def direction(self) -> Literal["transmit"]:
+        """``transmit``: sizes are those of the messages that the rank hands to NCCL."""
+        return "transmit"
 
     @property
     def n_events(self) -> int:

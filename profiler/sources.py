@@ -1,19 +1,21 @@
-"""`read_rates`: every byte series of a lake, a table or a capture, as rates."""
+"""`read_rates`, `read_sources`: every byte series of a lake, a table, a capture or a trace."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from profiler.errors import BadInput
-from profiler.importers import read_counters
+from profiler.importers import read_counters, read_traffic
 from profiler.rates import rate_series
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from profiler.collectives import CollectiveEvents
+    from profiler.importers.sink import Counters
     from profiler.signals import RateSeries
 
-__all__ = ["read_rates"]
+__all__ = ["read_rates", "read_sources"]
 
 
 def read_rates(
@@ -43,6 +45,40 @@ def read_rates(
         If it is a lake that is damaged.
     """
     counters, problems = read_counters(source, mapping=mapping, host=host)
+    rates = _rates(counters, problems)
+    if not rates:
+        raise _nothing(source, problems)
+    return rates, problems
+
+
+def read_sources(
+    source: str | Path, *, mapping: str | None = None, host: str | None = None
+) -> tuple[list[RateSeries], list[CollectiveEvents], list[str]]:
+    """Read every series of bytes as `read_rates` does, but collectives one by one.
+
+    Returns
+    -------
+    rates, events
+        Both in order of their names.
+    problems
+        What was wrong with the parts that could not be read.
+
+    Raises
+    ------
+    BadInput
+        If nothing could be read, or it holds no series of bytes and no collectives.
+    LakeError
+        If it is a lake that is damaged.
+    """
+    counters, events, problems = read_traffic(source, mapping=mapping, host=host)
+    rates = _rates(counters, problems)
+    if not rates and not events:
+        raise _nothing(source, problems)
+    return rates, sorted(events, key=lambda found: (found.host, found.device, found.port)), problems
+
+
+def _rates(counters: Counters, problems: list[str]) -> list[RateSeries]:
+    """Return the rate of each series of bytes, in order of their names; one that is no rate becomes a problem."""
     rates = []
     for series, t_ns, value, flags in counters:
         if series.metric != "bytes":
@@ -51,6 +87,8 @@ def read_rates(
             rates.append(rate_series(series, t_ns=t_ns, value=value, flags=flags))
         except BadInput as error:
             problems.append(f"{series.host}/{series.device} {series.direction}: {error}")
-    if not rates:
-        raise BadInput(f"{source}: holds no series of bytes" + "".join(f"; {problem}" for problem in problems))
-    return sorted(rates, key=lambda rate: (rate.host, rate.device, rate.port, rate.direction)), problems
+    return sorted(rates, key=lambda rate: (rate.host, rate.device, rate.port, rate.direction))
+
+
+def _nothing(source: str | Path, problems: list[str]) -> BadInput:
+    return BadInput(f"{source}: holds no series of bytes" + "".join(f"; {problem}" for problem in problems))

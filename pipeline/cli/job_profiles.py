@@ -1,8 +1,8 @@
 """``--job NAME=PROFILE``: what a command line may give as a job's profile.
 
 A profile is JSON as ``offbeat profile --json`` writes it, ``{"period_s": …, "phases": […]}`` in a file or inline, or
-anything that ``offbeat profile`` reads: a lake, a table of counters, a capture. ``#DEVICE/DIRECTION`` behind it chooses
-one of several series.
+anything that ``offbeat profile`` reads: a lake, a table of counters, a capture, a trace. ``#DEVICE/DIRECTION`` behind it
+chooses one of several series.
 """
 
 from __future__ import annotations
@@ -116,11 +116,16 @@ def _from_document(document: Mapping[str, Any], *, wanted: str, place: str) -> T
 
 
 def _measured(path: Path, *, wanted: str) -> TrafficProfile:
+    from profiler.events import profile_events
     from profiler.phases import profile
-    from profiler.sources import read_rates
+    from profiler.sources import read_sources
 
-    rates, _ = read_rates(path)
-    return _periodic([profile(rate) for rate in _chosen(rates, wanted=wanted)], wanted=wanted, place=str(path))
+    rates, events, _ = read_sources(path)
+    profiles = [
+        *map(profile, _chosen(rates, wanted=wanted)),
+        *map(profile_events, _chosen(events, wanted=wanted)),
+    ]
+    return _periodic(profiles, wanted=wanted, place=str(path))
 
 
 def _periodic(profiles: Sequence[TrafficProfile], *, wanted: str, place: str) -> TrafficProfile:

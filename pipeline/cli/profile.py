@@ -21,7 +21,7 @@ __all__ = ["profile"]
 
 
 def profile(
-    source: Annotated[Path | None, typer.Argument(help="A lake, a table of counters or a capture; - is stdin.")] = None,
+    source: Annotated[Path | None, typer.Argument(help="A lake, a table, a capture or a trace; - is stdin.")] = None,
     iface: Annotated[
         list[str] | None, typer.Option("--iface", help="Live: network interface; may be repeated.")
     ] = None,
@@ -41,8 +41,8 @@ def profile(
 ) -> None:
     """Find the iteration period and the Up/Down phases of traffic.
 
-    Of every counter in SOURCE, or of this host's own counters, live (--iface, --device). Ctrl-C ends watching and
-    shows what was found. Ends with 3 if nothing is periodic.
+    Of every counter and every rank's collectives in SOURCE, or of this host's own counters, live (--iface, --device).
+    Ctrl-C ends watching and shows what was found. Ends with 3 if nothing is periodic.
 
     Example:
 
@@ -51,16 +51,17 @@ def profile(
         offbeat profile --iface eth0 --for 20s --json
     """
     from pipeline.cli.profile_table import exact_row, readable_row
+    from profiler.events import profile_events
     from profiler.phases import profile as profile_rate
-    from profiler.sources import read_rates
+    from profiler.sources import read_sources
 
     if (source is None) == (not iface and not device):
         raise UsageError(
             "profile: name a SOURCE, or --iface or --device to watch, not both; see offbeat profile --help"
         )
     if source is not None:
-        rates, problems = read_rates(source, mapping=mapping, host=host)
-        profiles = [profile_rate(rate) for rate in rates]
+        rates, events, problems = read_sources(source, mapping=mapping, host=host)
+        profiles = [*map(profile_rate, rates), *map(profile_events, events)]
     else:
         profiles, problems = _watch(
             iface or [], device or [], duration=duration, interval=interval, host=host, sys_root=sys_root

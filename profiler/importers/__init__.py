@@ -9,7 +9,7 @@ from profiler.importers.importer import Importer, Options
 from profiler.importers.ingest import ingest
 from profiler.importers.inputs import total_bytes
 from profiler.importers.mapping_file import read_mapping
-from profiler.importers.memory import read_counters
+from profiler.importers.memory import Traffic, read_counters, read_traffic
 from profiler.importers.registry import IMPORTERS, importer_of
 from profiler.importers.report import IngestReport, InputReport
 from profiler.importers.sink import Sink
@@ -23,9 +23,11 @@ __all__ = [
     "Options",
     "Sink",
     "Skipped",
+    "Traffic",
     "importer_of",
     "ingest",
     "read_counters",
     "read_mapping",
+    "read_traffic",
     "total_bytes",
 ]

@@ -10,6 +10,7 @@ from profiler.errors import UsageError
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
+    from profiler.collectives import CollectiveEvents
     from profiler.importers.coverage import Coverage
     from profiler.importers.inputs import Input
     from profiler.importers.mapping import Mapping
@@ -74,6 +75,8 @@ class Importer:
         Reads an input into a sink. What is wrong with it after the first sound row goes into the coverage.
     parameters
         The options that change what this importer reads, for the key of a recording.
+    events
+        Reads an input whose rows are collectives, and what is wrong with it; None where rows are something else.
     """
 
     name: str
@@ -82,3 +85,4 @@ class Importer:
     recognises: Callable[[Input, bytes, Options], bool]
     read: Callable[[Input, Sink, Options], Coverage]
     parameters: Callable[[Options], dict[str, Any]]
+    events: Callable[[Input, Options], tuple[list[CollectiveEvents], list[str]]] | None = None

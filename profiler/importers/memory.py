@@ -1,10 +1,12 @@
-"""`read_counters`: one file's series in memory, without a lake."""
+"""`read_counters`, `read_traffic`: one file's series in memory, without a lake."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from profiler.errors import BadInput
+from profiler.importers.coverage import Coverage
 from profiler.importers.hosts import HostGuard, shared_stems, with_host
 from profiler.importers.importer import Options
 from profiler.importers.inputs import Input, inputs_of
@@ -15,7 +17,18 @@ from profiler.importers.sink import Counters, MemorySink
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["read_counters"]
+    from profiler.collectives import CollectiveEvents
+    from profiler.importers.importer import Importer
+
+__all__ = ["Traffic", "read_counters", "read_traffic"]
+
+
+class Traffic(NamedTuple):
+    """What was read of one path: counters, collectives, and what was wrong with the rest."""
+
+    counters: Counters
+    events: list[CollectiveEvents]
+    problems: list[str]
 
 
 def read_counters(
@@ -45,29 +58,69 @@ def read_counters(
         If nothing could be read.
     """
     options = Options(host=host, mapping=None if mapping is None else read_mapping(mapping), bin_s=bin_s)
+    sink, problems = _read_all(path, options, format=format, read=_read_samples)
+    return sink.counters(), problems
+
+
+def read_traffic(path: str | Path, *, mapping: str | Path | None = None, host: str | None = None) -> Traffic:
+    """Read the series of a path as `read_counters` does, but collectives one by one, not in bins.
+
+    Raises
+    ------
+    UsageError
+        If the mapping is not known.
+    BadInput
+        If nothing could be read.
+    """
+    events: list[CollectiveEvents] = []
+
+    def _read_events(importer: Importer, source: Input, part: MemorySink, options: Options) -> Coverage:
+        if importer.events is None:
+            return _read_samples(importer, source, part, options)
+        found, problems = importer.events(source, options)
+        events.extend(found)
+        return Coverage(problems=problems)
+
+    options = Options(host=host, mapping=None if mapping is None else read_mapping(mapping))
+    sink, problems = _read_all(path, options, format=None, read=_read_events)
+    return Traffic(sink.counters(), events, problems)
+
+
+_Read = Callable[["Importer", Input, MemorySink, Options], Coverage]
+
+
+def _read_samples(importer: Importer, source: Input, part: MemorySink, options: Options) -> Coverage:
+    return importer.read(source, part, options)
+
+
+def _read_all(path: str | Path, options: Options, *, format: str | None, read: _Read) -> tuple[MemorySink, list[str]]:
+    """Read everything that a path stands for; a `BadInput` if that is nothing."""
     sink = MemorySink()
     problems: list[str] = []
     shared = shared_stems([path])
     n_read = 0
     try:
         for source in inputs_of(path):
-            n_read += _take(with_host(source, shared=shared), sink, options, format=format, problems=problems)
+            told = with_host(source, shared=shared)
+            n_read += _take(told, sink, options, importer_name=format, read=read, problems=problems)
     except BadInput as error:
         problems.append(str(error))
     if not n_read:
         nothing = f"{path}: holds no file that an importer reads; name a file, or give --format or --mapping"
         raise BadInput("\n".join(problems) or nothing)
-    return sink.counters(), problems
+    return sink, problems
 
 
-def _take(source: Input, sink: MemorySink, options: Options, *, format: str | None, problems: list[str]) -> bool:
+def _take(
+    source: Input, sink: MemorySink, options: Options, *, importer_name: str | None, read: _Read, problems: list[str]
+) -> bool:
     """Read an input to a sink if an importer is for it and it is sound at least in part; return whether it was."""
     part = MemorySink()
     try:
-        importer = importer_of(source, options, forced=format)
+        importer = importer_of(source, options, forced=importer_name)
         if importer is None:
             return False
-        coverage = importer.read(source, part, options)
+        coverage = read(importer, source, part, options)
         if not options.names_host:
             guard = HostGuard(source, sink.held)
             part.copy_to(guard)

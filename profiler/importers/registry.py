@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from profiler.errors import BadInput, UsageError
 from profiler.importers.capture import CAPTURE
+from profiler.importers.collective import FLIGHT_RECORDER, KINETO, NCCL_INSPECTOR
 from profiler.importers.contents import kind_of
 from profiler.importers.delimited import DELIMITED
 
@@ -20,6 +21,9 @@ IMPORTERS: Final[dict[str, Importer]] = {
     "recorder": RECORDER,
     "capture": CAPTURE,
     "delimited": DELIMITED,
+    "kineto": KINETO,
+    "nccl_inspector": NCCL_INSPECTOR,
+    "flight_recorder": FLIGHT_RECORDER,
 }
 """Importers by name, in the order in which they are asked."""
 

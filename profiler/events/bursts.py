@@ -1,0 +1,109 @@
+"""`extract_bursts`: the Up and Down phases of an iteration whose collectives are known one by one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.phases.phase import Phase, with_downs
+from profiler.units import BITS_PER_BYTE, NS_PER_S
+
+if TYPE_CHECKING:
+    from profiler.collectives import CollectiveEvents
+    from profiler.events.iterations import Iterations
+
+__all__ = ["extract_bursts", "iteration_bits"]
+
+MIN_GAP_FRAC: Final = 0.001
+"""A pause between collectives shorter than this fraction of the period is that between two kernels."""
+MAX_BURSTS: Final = 64
+"""Of more bursts those with the shortest pauses between them are joined: solvers compare edges pair by pair."""
+SHORTEST_S: Final = 1e-9
+PEAK_QUANTILE: Final = 0.9
+"""The rate that a burst reaches in its fastest tenth of iterations, as for counters."""
+
+
+def extract_bursts(events: CollectiveEvents, iterations: Iterations) -> tuple[Phase, ...]:
+    """Return the phases of an iteration.
+
+    Parameters
+    ----------
+    events
+        The collectives.
+    iterations
+        Which of them make iterations; at least one is whole.
+
+    Returns
+    -------
+    phases
+        Each stretch in which collectives run without a pause is one Up phase: medians over iterations of its start and
+        width, and the bytes of its collectives. The rate is NaN where bytes are not known. If durations are not known,
+        Up and Down cannot be told apart: one phase with the mean rate.
+    """
+    period_s = iterations.period_s
+    whole = iterations.whole_blocks()
+    if np.isnan(events.duration_ns[whole]).any():
+        rate_bps = iteration_bits(events, iterations) / period_s
+        return (Phase(kind="up", start_s=0.0, width_s=period_s, rate_bps=rate_bps),)
+    begins_s, ends_s = _times(events, whole, first=iterations.first, period_s=period_s)
+    bits = np.roll(events.bytes[whole], -iterations.first, axis=1) * BITS_PER_BYTE
+    firsts = _firsts(begins_s, ends_s, min_gap_s=MIN_GAP_FRAC * period_s)
+    starts_s = [*np.median(begins_s[:, firsts], axis=0).tolist(), period_s]
+    ups = [
+        _burst(
+            ends_s[:, a:b].max(axis=1) - begins_s[:, a],
+            bits=bits[:, a:b].sum(axis=1),
+            start_s=starts_s[i],
+            room_s=starts_s[i + 1] - starts_s[i],
+        )
+        for i, (a, b) in enumerate(pairwise([*firsts, begins_s.shape[1]]))
+    ]
+    return with_downs(ups, period_s=period_s)
+
+
+def iteration_bits(events: CollectiveEvents, iterations: Iterations) -> float:
+    """Return the bits of an iteration, the median over whole blocks; NaN if those of a collective are not known."""
+    return float(np.median(events.bytes[iterations.whole_blocks()].sum(axis=1))) * BITS_PER_BYTE
+
+
+def _times(
+    events: CollectiveEvents, whole: NDArray[np.int64], *, first: int, period_s: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return begins and ends after an iteration's first begin, in order of the iteration; shape (n_blocks, length).
+
+    A block may begin in the middle of an iteration, so that none of a short trace is lost: what stands before the
+    iteration's first collective is counted as that of the next iteration, a period later.
+    """
+    begins_s = events.t_s[whole] - events.t_s[whole[:, first : first + 1]]
+    begins_s[:, :first] += period_s
+    begins_s = np.roll(begins_s, -first, axis=1)
+    return begins_s, begins_s + np.roll(events.duration_ns[whole], -first, axis=1) / NS_PER_S
+
+
+def _firsts(begins_s: NDArray[np.float64], ends_s: NDArray[np.float64], *, min_gap_s: float) -> list[int]:
+    """Return the places of the collectives that begin a stretch without a pause."""
+    reached_s = np.maximum.accumulate(ends_s, axis=1)
+    gaps_s = np.median(begins_s[:, 1:] - reached_s[:, :-1], axis=0)
+    widest_s = np.sort(gaps_s)[::-1][MAX_BURSTS - 1 : MAX_BURSTS]
+    cuts = np.flatnonzero(gaps_s > max([min_gap_s, *widest_s.tolist()])) + 1
+    return [0, *cuts.tolist()]
+
+
+def _burst(widths_s: NDArray[np.float64], *, bits: NDArray[np.float64], start_s: float, room_s: float) -> Phase:
+    """Return the phase of a burst that took ``widths_s`` and moved ``bits`` in each block, shape (n_blocks,)."""
+    widths_s = np.maximum(widths_s, SHORTEST_S)
+    width_s = max(SHORTEST_S, min(float(np.median(widths_s)), room_s))
+    low_s, high_s = np.quantile(widths_s, [0.25, 0.75])
+    peak_bps = float(np.quantile(bits / widths_s, PEAK_QUANTILE))
+    return Phase(
+        kind="up",
+        start_s=start_s,
+        width_s=width_s,
+        rate_bps=float(np.median(bits)) / width_s,
+        width_low_s=float(low_s),
+        width_high_s=float(high_s),
+        peak_bps=None if np.isnan(peak_bps) else peak_bps,
+    )

@@ -1,0 +1,129 @@
+"""Importers of collectives: traces of the PyTorch profiler, flight recorders' dumps, records of NCCL Inspector.
+
+What they read is collectives, one by one (`Importer.events`); in a lake it becomes bytes in bins, of layer
+``collective``: message bytes, spread evenly over each collective's duration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.importers.coverage import Coverage
+from profiler.importers.importer import Importer, Options
+from profiler.importers.traces.flight_recorder import is_flight_recorder, read_flight_recorder
+from profiler.importers.traces.inspector import is_inspector, read_inspector
+from profiler.importers.traces.kineto import is_kineto, read_kineto
+from profiler.store import Series
+from profiler.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from profiler.collectives import CollectiveEvents
+    from profiler.importers.inputs import Input
+    from profiler.importers.sink import Sink
+
+__all__ = ["FLIGHT_RECORDER", "KINETO", "NCCL_INSPECTOR"]
+
+MAX_BINS: Final = 50_000_000
+"""Bins of one series: 14 h of milliseconds; more is a clock gone wrong, or needs wider bins."""
+
+_Reader = Callable[["Input", Options], tuple[list["CollectiveEvents"], list[str]]]
+
+
+def _importer(name: str, *, reads: str, is_it: Callable[[bytes], bool], read_events: _Reader) -> Importer:
+    def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: ARG001 - as every importer
+        return is_it(head)
+
+    def _read(source: Input, sink: Sink, options: Options) -> Coverage:
+        members, problems = read_events(source, options)
+        coverage = Coverage(problems=problems)
+        for events in members:
+            _write(events, sink, bin_ns=options.bin_ns, source=source.name, coverage=coverage)
+        return coverage
+
+    return Importer(
+        name=name,
+        version=1,
+        reads=reads,
+        recognises=_recognises,
+        read=_read,
+        parameters=_parameters,
+        events=read_events,
+    )
+
+
+def _write(events: CollectiveEvents, sink: Sink, *, bin_ns: int, source: str, coverage: Coverage) -> None:
+    """Store the collectives whose size and duration are known."""
+    known = ~(np.isnan(events.bytes) | np.isnan(events.duration_ns))
+    coverage.n_rows += events.n_events
+    coverage.saw(events.start_ns)
+    if not known.all() or not events.n_events:
+        n_without = events.n_events - int(np.count_nonzero(known))
+        coverage.skip(
+            f"{events.label}: {n_without} of {events.n_events} collectives", "no size or no duration is given"
+        )
+    if not known.any():
+        return
+    first_ns = int(events.start_ns[known][0]) // bin_ns * bin_ns
+    begins_ns = (events.start_ns[known] - first_ns).astype(np.float64)
+    ends_ns = begins_ns + np.maximum(events.duration_ns[known], 1.0)
+    n_bins = int(ends_ns.max() // bin_ns) + 1
+    if n_bins > MAX_BINS:
+        seconds = n_bins * bin_ns / NS_PER_S
+        coverage.problems.append(f"{source}: {events.label}: {seconds:g} s in bins of {bin_ns} ns; give a wider --bin")
+        return
+    series = Series(
+        host=events.host,
+        device=events.device,
+        port=events.port,
+        direction=events.direction,
+        kind="delta",
+        layer="collective",
+        raw_name="message bytes",
+        width_bits=None,
+        source=source,
+    )
+    sink.add_series(series)
+    edges_ns = np.arange(n_bins + 1, dtype=np.int64) * bin_ns
+    total = _total_bytes(edges_ns.astype(np.float64), begins_ns, ends_ns, size_bytes=events.bytes[known])
+    moved = np.concatenate(([0], np.diff(np.rint(total).astype(np.int64))))
+    sink.write_samples(series.series_id, first_ns + edges_ns, moved, window_ns=bin_ns)
+    coverage.n_samples += moved.size
+
+
+def _total_bytes(
+    edges_ns: NDArray[np.float64],
+    begins_ns: NDArray[np.float64],
+    ends_ns: NDArray[np.float64],
+    *,
+    size_bytes: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the bytes moved until each edge, shape (n_edges,), if each message moves evenly; they never decrease."""
+    rates = size_bytes / (ends_ns - begins_ns)
+    times_ns = np.concatenate((begins_ns, ends_ns))
+    order = np.argsort(times_ns, kind="stable")
+    rate = np.cumsum(np.concatenate((rates, -rates))[order])
+    moved = np.concatenate(([0.0], np.cumsum(rate[:-1] * np.diff(times_ns[order]))))
+    total: NDArray[np.float64] = np.maximum.accumulate(np.interp(edges_ns, times_ns[order], moved))
+    total = np.minimum(total, size_bytes.sum())
+    total[-1] = size_bytes.sum()
+    return total
+
+
+def _parameters(options: Options) -> dict[str, Any]:
+    return {"host": options.host, "bin_s": options.bin_s}
+
+
+KINETO: Final = _importer("kineto", reads="traces of the PyTorch profiler", is_it=is_kineto, read_events=read_kineto)
+FLIGHT_RECORDER: Final = _importer(
+    "flight_recorder",
+    reads="dumps of the NCCL flight recorder (pickle, JSON)",
+    is_it=is_flight_recorder,
+    read_events=read_flight_recorder,
+)
+NCCL_INSPECTOR: Final = _importer(
+    "nccl_inspector", reads="records of NCCL Inspector", is_it=is_inspector, read_events=read_inspector
+)

@@ -1,0 +1,162 @@
+"""Records of NCCL Inspector (``ncclInspector``): one JSON object a line, one line a collective."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import orjson
+
+from profiler.errors import BadInput
+from profiler.importers.traces.gathering import Gathering, Member
+from profiler.importers.traces.sizes import amount
+
+if TYPE_CHECKING:
+    from profiler.collectives import CollectiveEvents
+    from profiler.importers.importer import Options
+    from profiler.importers.inputs import Input
+
+__all__ = ["is_inspector", "read_inspector"]
+
+MAX_LINE_BYTES: Final = 16 << 20
+_NS_PER_US: Final = 1000
+_PARTS: Final = (("coll_perf", "coll"), ("p2p_perf", "p2p"))
+_MARKS: Final = (b'"coll_perf"', b'"p2p_perf"')
+_DUMPED: Final = (
+    "starts are the time of the dump less that of the collective, so they are late by as much as the dump was: "
+    "set NCCL_INSPECTOR_DUMP_VERBOSE=1 for exact ones"
+)
+
+
+class _Record(NamedTuple):
+    member: Member
+    start_ns: int
+    duration_ns: float
+    n_bytes: float
+    key: str
+    number: Any
+    is_dumped: bool
+
+
+def is_inspector(head: bytes) -> bool:
+    """Return whether a file that begins so holds records."""
+    return head.lstrip()[:1] == b"{" and any(mark in head for mark in _MARKS)
+
+
+def read_inspector(source: Input, options: Options) -> tuple[list[CollectiveEvents], list[str]]:
+    """Read the collectives of a file of records.
+
+    Returns
+    -------
+    events
+        One a rank and communicator. The inspector writes the newest collective at each look, so that some may be
+        missing; that is a note of the events.
+    problems
+        Lines that cannot be read.
+
+    Raises
+    ------
+    BadInput
+        If no line is a record.
+    """
+    gathering = Gathering()
+    numbers: dict[tuple[Member, str], set[int]] = {}
+    problems: list[str] = []
+    n_dumped = n_wrong = first_wrong = 0
+    for i_line, line in enumerate(_lines(source, problems), start=1):
+        record = _record(line, host=options.host or source.default_host)
+        if record is None:
+            n_wrong, first_wrong = n_wrong + 1, first_wrong or i_line
+            continue
+        n_dumped += record.is_dumped
+        if isinstance(record.number, int):
+            numbers.setdefault((record.member, record.key.partition(" ")[0]), set()).add(record.number)
+        gathering.add(
+            record.member,
+            start_ns=record.start_ns,
+            duration_ns=record.duration_ns,
+            n_bytes=record.n_bytes,
+            key=record.key,
+        )
+    if n_wrong:
+        problems.append(
+            f"{source.name}: line {first_wrong}: no record of a collective; lines like it ({n_wrong}) left out"
+        )
+    if not len(gathering):
+        raise BadInput("; ".join([f"{source.name}: holds no record of NCCL Inspector", *problems]))
+    return gathering.events(*_notes(n_dumped=n_dumped, n_missing=_n_missing(numbers.values()))), problems
+
+
+def _notes(*, n_dumped: int, n_missing: int) -> list[str]:
+    missing = f"{n_missing} collectives between those of the file are missing: the inspector keeps the newest only"
+    return [*([_DUMPED] if n_dumped else []), *([missing] if n_missing else [])]
+
+
+def _n_missing(numbers: Iterable[set[int]]) -> int:
+    return sum(max(seen) - min(seen) + 1 - len(seen) for seen in numbers)
+
+
+def _lines(source: Input, problems: list[str]) -> Iterator[bytes]:
+    """Yield the lines that are not blank, until the end or the first damage, which becomes a problem."""
+    rest = b""
+    try:
+        for piece in source.pieces():
+            *lines, rest = (rest + piece).split(b"\n")
+            yield from (line for line in lines if line.strip())
+            if len(rest) > MAX_LINE_BYTES:
+                problems.append(f"{source.name}: a line of more than {MAX_LINE_BYTES} bytes; read up to there")
+                return
+    except BadInput as error:
+        problems.append(str(error))
+    if rest.strip():
+        yield rest
+
+
+def _record(line: bytes, *, host: str) -> _Record | None:
+    """Return what a line says; None if it is no record."""
+    try:
+        document = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(document, dict):
+        return None
+    for part, prefix in _PARTS:
+        given = document.get(part)
+        if isinstance(given, dict):
+            return _collective(document, given, prefix=prefix, host=host)
+    return None
+
+
+def _collective(document: Mapping[str, Any], given: Mapping[str, Any], *, prefix: str, host: str) -> _Record | None:
+    header, metadata = (_object(document, name) or document for name in ("header", "metadata"))
+    run_us = amount(given.get(f"{prefix}_exec_time_us"))
+    start_us = _traced_start_us(given)
+    dumped_us = amount(metadata.get("dump_timestamp_us")) - run_us
+    begin_us = dumped_us if math.isnan(start_us) else start_us
+    if not 0 < begin_us < (1 << 62) / _NS_PER_US:
+        return None
+    size = given.get(f"{prefix}_msg_size_bytes")
+    return _Record(
+        member=Member(str(metadata.get("hostname", host)), f"rank{header.get('rank', '')}", str(header.get("id", ""))),
+        start_ns=round(begin_us) * _NS_PER_US,
+        duration_ns=run_us * _NS_PER_US,
+        n_bytes=amount(size),
+        key=f"{given.get(prefix, '')} {size}",
+        number=given.get(f"{prefix}_sn"),
+        is_dumped=math.isnan(start_us),
+    )
+
+
+def _traced_start_us(given: Mapping[str, Any]) -> float:
+    """Return when the first kernel of a collective began; NaN if its events were not traced."""
+    kernels = (_object(given, "event_trace_ts") or {}).get("kernel_events")
+    if not isinstance(kernels, list):
+        return math.nan
+    starts_us = [amount(kernel.get("kernel_start_ts")) for kernel in kernels if isinstance(kernel, dict)]
+    return min((start_us for start_us in starts_us if start_us > 0), default=math.nan)
+
+
+def _object(document: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    found = document.get(name)
+    return found if isinstance(found, dict) else None
