@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from profiler.errors import OffbeatError
 from profiler.period import detect_period
-from profiler.phases import extract_phases
-from tests.bench.masks import expected_up
+from profiler.phases import extract_phases, up_mask
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,8 +29,7 @@ FAULTS: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueE
 class Answer:
     """A method's answer and the CPU time that it took; ``periods_s`` is empty where it is silent.
 
-    ``up`` tells for every window whether traffic is Up in it, None before the first iteration that was followed and
-    after the last as ``seen`` tells. Methods that only find periods leave both None.
+    ``up`` tells for every window whether traffic is Up in it; methods that only find periods leave it None.
     """
 
     periods_s: tuple[float, ...]
@@ -41,7 +39,6 @@ class Answer:
     reason: str = ""
     profile_s: float | None = None
     up: NDArray[np.bool_] | None = None
-    seen: NDArray[np.bool_] | None = None
 
 
 def ours(series: RateSeries) -> Answer:
@@ -56,10 +53,10 @@ def ours(series: RateSeries) -> Answer:
             estimate = detect_period(series)
             found_s = time.process_time()
             profile = extract_phases(series, estimate)
+            end_s = time.process_time()
+            up = up_mask(series, profile)
         except FAULTS as error:
             return Answer(periods_s=(), spent_s=0.0, status=FAILED, reason=f"{type(error).__name__}: {error}")
-    end_s = time.process_time()
-    masks = expected_up(series, estimate=estimate, profile=profile)
     found = (estimate.period_s, *(other.period_s for other in estimate.others))
     return Answer(
         periods_s=tuple(period_s for period_s in found if period_s is not None),
@@ -68,8 +65,7 @@ def ours(series: RateSeries) -> Answer:
         status=estimate.status,
         reason=estimate.reason,
         profile_s=end_s - start_s,
-        up=masks[0] if masks else None,
-        seen=masks[1] if masks else None,
+        up=up,
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.bench.answers import Answer
     from tests.bench.traces import Trace, TraceKey
 
-__all__ = ["KINDS", "RIGHT_FRAC", "Judged", "Kind", "Score", "count_extra", "judge", "kind_of", "mean", "total"]
+__all__ = ["KINDS", "RIGHT_FRAC", "Judged", "Kind", "Score", "count_extra", "judge", "kind_of", "total"]
 
 Kind = Literal["right", "silent", "harmonic", "multiple", "other", "invented", "failed"]
 KINDS: Final[tuple[Kind, ...]] = ("right", "silent", "harmonic", "multiple", "other", "invented", "failed")
@@ -66,7 +66,7 @@ class Score:
     """What a method made of many traces.
 
     ``n_of`` and ``right_frac`` count the periodic traces, not those whose period the samples cannot show; overlaps are
-    means over the right answers of traces with one job. All are None where there is nothing to count.
+    means over the right answers. All are None where there is nothing to count.
     """
 
     n_periodic: int
@@ -138,7 +138,6 @@ def total(judged: Iterable[Judged]) -> Score:
     all_of = list(judged)
     apart = [one for one in all_of if one.key.family in UNDERSAMPLED]
     periodic = [one for one in all_of if one.key.family in PERIODIC]
-    alone = [one for one in periodic if one.key.family != TWO_JOBS]
     silent_wanted = [one for one in all_of if not one.truth_s]
     n_of: dict[Kind, int] = {kind: sum(one.kind == kind for one in periodic) for kind in KINDS}
     n_samples = max(1, sum(one.n_samples for one in all_of))
@@ -156,12 +155,12 @@ def total(judged: Iterable[Judged]) -> Score:
         n_two_jobs=sum(one.key.family == TWO_JOBS for one in all_of),
         ms_per_10k=1e3 * SAMPLES_A_SPEED * sum(one.spent_s for one in all_of) / n_samples,
         profile_ms_per_10k=1e3 * SAMPLES_A_SPEED * sum(profiled) / n_samples if profiled else None,
-        up_overlap=mean([one.up_overlap for one in alone if one.kind == "right"]),
-        otsu_overlap=mean([one.otsu_overlap for one in alone if one.kind == "right"]),
+        up_overlap=_mean([one.up_overlap for one in periodic if one.kind == "right"]),
+        otsu_overlap=_mean([one.otsu_overlap for one in periodic if one.kind == "right"]),
     )
 
 
-def mean(values: Iterable[float | None]) -> float | None:
+def _mean(values: Iterable[float | None]) -> float | None:
     """Return the mean of the values that are known, None if none are."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
@@ -172,19 +171,9 @@ def _is_near(found_s: float, truth_s: float) -> bool:
 
 
 def _overlaps(trace: Trace, answer: Answer) -> tuple[float | None, float | None]:
-    """Return the overlap of the answer's Up mask, and of log-Otsu's, with that of the job whose period was answered.
-
-    Both are judged over the iterations that the answer followed.
-    """
-    if not answer.periods_s:
+    """Return the overlap of the answer's Up mask, and of log-Otsu's, with the truth, over windows that are known."""
+    if answer.up is None or not answer.periods_s:
         return None, None
-    near = [
-        up
-        for up, truth_s in zip(trace.up_by_job, trace.periods_s, strict=False)
-        if _is_near(answer.periods_s[0], truth_s)
-    ]
-    if answer.up is None or answer.seen is None or not near:
-        return None, None
-    judged = answer.seen & trace.series.known
-    truth = near[0][judged]
-    return overlap(answer.up[judged], truth), overlap(log_otsu_up(trace.series)[judged], truth)
+    known = trace.series.known
+    truth = trace.up[known]
+    return overlap(answer.up[known], truth), overlap(log_otsu_up(trace.series)[known], truth)

@@ -8,7 +8,7 @@ import pytest
 from profiler.signals import RateSeries
 from profiler.synth import FAMILIES, NON_PERIODIC, PERIODIC, UNDERSAMPLED
 from tests.bench.answers import Answer, ours
-from tests.bench.masks import overlap, up_windows
+from tests.bench.masks import overlap
 from tests.bench.reliability import reliability, right_at_least
 from tests.bench.scoring import Kind, judge, kind_of, total
 from tests.bench.traces import HELD_OUT, Trace, TraceKey, make_trace, trace_keys
@@ -30,15 +30,6 @@ from tests.bench.traces import HELD_OUT, Trace, TraceKey, make_trace, trace_keys
 )
 def test_answers_are_told_apart(found_s: list[float], truth_s: list[float], kind: Kind) -> None:
     assert kind_of(found_s, truth_s=truth_s) == kind
-
-
-@pytest.mark.parametrize("family", sorted(FAMILIES))
-def test_masks_of_bursts_are_those_of_the_generator(family: str) -> None:
-    made = FAMILIES[family](np.random.default_rng(5))
-    masks = [up_windows(made.series, up_s) for up_s in made.up_by_job_s]
-    merged = np.any([np.zeros(made.series.n_samples, dtype=bool), *masks], axis=0)
-    # Windows half filled by two jobs together, or exactly half by one, may go either way.
-    assert np.count_nonzero(merged != made.up_mask()) <= 0.02 * made.series.n_samples
 
 
 def test_overlap_is_intersection_over_union() -> None:
@@ -98,4 +89,4 @@ def test_a_crash_is_an_answer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
 def _trace(*, periods_s: tuple[float, ...]) -> Trace:
     series = RateSeries.from_deltas(np.arange(5) * 10**9, np.ones(4))
     up = np.array([True, False, True, False])
-    return Trace(key=TraceKey(1, "vgg", 0), series=series, periods_s=periods_s, up_by_job=tuple(up for _ in periods_s))
+    return Trace(key=TraceKey(1, "vgg", 0), series=series, periods_s=periods_s, up=up)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from profiler.synth import FAMILIES, IDLE, NON_PERIODIC, PERIODIC, UNDERSAMPLED
-from tests.bench.masks import up_windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,12 +42,12 @@ class TraceKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trace:
-    """A series and its truth: each job's period, the largest job first, and the windows in which it is Up."""
+    """A series and its truth: each job's period, the largest job first, and the windows in which any is Up."""
 
     key: TraceKey
     series: RateSeries
     periods_s: tuple[float, ...]
-    up_by_job: tuple[NDArray[np.bool_], ...]
+    up: NDArray[np.bool_]
 
 
 def trace_keys(seeds: Sequence[int], *, families: Collection[str] = tuple(FAMILIES)) -> Iterator[TraceKey]:
@@ -64,12 +63,7 @@ def make_trace(key: TraceKey) -> Trace:
     """Make the trace of a key."""
     rng = np.random.default_rng([key.seed, zlib.crc32(key.family.encode()), key.i_trace])
     made = FAMILIES[key.family](rng)
-    return Trace(
-        key=key,
-        series=made.series,
-        periods_s=made.periods_s,
-        up_by_job=tuple(up_windows(made.series, up_s) for up_s in made.up_by_job_s),
-    )
+    return Trace(key=key, series=made.series, periods_s=made.periods_s, up=made.up_mask())
 
 
 def _counts() -> dict[str, int]:
