@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,6 +13,7 @@ from profiler.period.detect import detect_period
 from profiler.phases.cautions import bounded_confidence, cautions
 from profiler.phases.edges import measure_edges
 from profiler.phases.fold import Fold, cycle_bounds, fold_cycles
+from profiler.phases.jobs import part_jobs
 from profiler.phases.measure import folded_ups, measured_ups, whole_phase, without_false_levels
 from profiler.phases.outliers import find_outliers
 from profiler.phases.phase import Outlier, Phase, with_downs
@@ -66,7 +67,13 @@ def extract_phases(series: RateSeries, estimate: PeriodEstimate) -> TrafficProfi
     if estimate.period_s is None:
         return _described(series, estimate, iteration=None)
     _check(series, estimate, period_s=estimate.period_s)
-    return _described(series, estimate, iteration=_iteration(series, estimate, period_s=estimate.period_s))
+    if not estimate.others:
+        return _described(series, estimate, iteration=_iteration(series, estimate, period_s=estimate.period_s))
+    others = [other for other in estimate.others if other.period_s is not None]
+    for other in others:
+        _check(series, other, period_s=other.period_s or 0.0)
+    first, *rest = (extract_phases(part, one) for part, one in part_jobs(series, [estimate, *others]))
+    return replace(first, others=tuple(rest), other_periods_s=tuple(one.period_s for one in rest if one.period_s))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from profiler.phases.shape import Shape
     from profiler.phases.traffic import Traffic
 
-__all__ = ["follow"]
+__all__ = ["follow", "realign"]
 
 REACH_FRAC: Final = 0.3
 """An iteration may begin this fraction of a period earlier or later than the one before it lets expect."""
+NUDGE_FRAC: Final = 0.15
+NUDGE_PRICE: Final = 0.05
+"""Part of the best fit's score that a start loses by moving as far as it may."""
 LEAST_PRICE: Final = 1e-3
 """Of equally good places the nearest to where the iteration is expected is taken."""
 NORMAL_MEDIAN: Final = 0.6745
@@ -61,6 +64,35 @@ def follow(
     backward = _one_way(score[::-1], score.size - 1 - first, length=length, price=price)
     places = np.array([*(score.size - 1 - i for i in reversed(backward)), first, *forward], dtype=np.float64)
     return _steadied((places - n_period) * traffic.dt_s, period_s=period_s, dt_s=traffic.dt_s)
+
+
+def realign(traffic: Traffic, shape: Shape, starts_s: NDArray[np.float64], *, period_s: float) -> NDArray[np.float64]:
+    """Return starts of iterations, each moved to where the shape fits best near by; increasing, shape (n_starts,).
+
+    Parameters
+    ----------
+    traffic
+        The series' own traffic.
+    shape
+        The bursts of an iteration.
+    starts_s
+        Roughly where iterations begin, in seconds after the traffic does, shape (n_starts,).
+    period_s
+        How far apart they typically are.
+    """
+    n_before = round(period_s / traffic.dt_s)
+    score = _score(traffic, shape, period_s=period_s, n_before=n_before)
+    reach = max(1, round(NUDGE_FRAC * period_s / traffic.dt_s))
+    away = np.arange(-reach, reach + 1)
+    near = np.rint(starts_s / traffic.dt_s).astype(np.int64) + n_before
+    at = np.clip(near[:, None] + away, 0, score.size - 1)
+    price = NUDGE_PRICE * float(score.max()) * (away / reach) ** 2
+    best = np.take_along_axis(at, np.argmax(score[at] - price, axis=1)[:, None], axis=1)[:, 0]
+    moved_s = (best - n_before) * traffic.dt_s
+    clock = fit_clock(moved_s, period_s=period_s, dt_s=traffic.dt_s)
+    if clock is not None:
+        moved_s = clock.first_s + clock.period_s * np.rint((moved_s - clock.first_s) / clock.period_s)
+    return np.unique(moved_s)
 
 
 def _score(traffic: Traffic, shape: Shape, *, period_s: float, n_before: int) -> NDArray[np.float64]:

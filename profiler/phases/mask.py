@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from profiler.phases.edges import measure_edges, stand_out, without_events
 from profiler.phases.follow import follow
+from profiler.phases.jobs import part_traffic
+from profiler.phases.separation import Beat
 from profiler.phases.shape import Burst, Shape
 from profiler.phases.traffic import Traffic
 from profiler.units import NS_PER_S
@@ -46,29 +48,43 @@ def up_mask(series: RateSeries, profile: TrafficProfile) -> NDArray[np.bool_]:
     Where bursts stand clear of what is between them they are read off the series itself. Where noise hides them
     iterations are followed by the shape of the profile, and each edge is the likeliest one near where that has it.
     """
-    masks = [_own_mask(series, one) for one in (profile, *profile.others)]
-    mask: NDArray[np.bool_] = np.any(masks, axis=0)
+    if series.n_samples == 0 or profile.period_s is None:
+        return np.zeros(series.n_samples, dtype=bool)
+    if profile.anchor_ns is None:
+        return np.ones(series.n_samples, dtype=bool)
+    jobs = [one for one in (profile, *profile.others) if one.period_s is not None and one.anchor_ns is not None]
+    if len(jobs) == 1:
+        return _own_mask(series, profile)
+    beats = [Beat(starts_s=_starts(series, one), period_s=one.period_s or 1.0) for one in jobs]
+    parts = part_traffic(series, beats)
+    mask: NDArray[np.bool_] = np.any([_own_mask(part, one) for (part, _), one in zip(parts, jobs, strict=True)], axis=0)
     return mask
 
 
 def _own_mask(series: RateSeries, profile: TrafficProfile) -> NDArray[np.bool_]:
-    shape = _shape(profile)
-    if series.n_samples == 0 or profile.period_s is None or shape is None:
-        return np.zeros(series.n_samples, dtype=bool)
-    if profile.anchor_ns is None:
-        return np.ones(series.n_samples, dtype=bool)
+    """Return the mask of a series that one job alone has."""
+    shape, period_s = _shape(profile), profile.period_s or 1.0
     traffic = Traffic.of(_capped(series.resample(series.dt_s), shape=shape))
-    anchor_s = (profile.anchor_ns - int(series.edges_ns[0])) / NS_PER_S
-    starts_s = follow(
-        traffic, shape, period_s=profile.period_s, anchor_s=anchor_s, jitter_frac=profile.jitter_frac or 0.0
-    )
-    bounds_s = np.stack([starts_s, np.append(starts_s[1:], starts_s[-1] + profile.period_s)], axis=1)
+    starts_s = _starts(series, profile)
+    bounds_s = np.stack([starts_s, np.append(starts_s[1:], starts_s[-1] + period_s)], axis=1)
     shape = _with_spreads(shape, traffic, bounds_s)
-    slack_s = min(profile.jitter_frac or 0.0, MAX_SLACK_FRAC) * profile.period_s
+    slack_s = min(profile.jitter_frac or 0.0, MAX_SLACK_FRAC) * period_s
     edges = measure_edges(traffic, bounds_s, shape=shape, slack_s=slack_s)
     edges = without_events(edges, starts_s, shape=shape, dt_s=traffic.dt_s)
     shown = stand_out(traffic, edges, shape=shape) if shape.is_clear else np.ones(edges.present.shape, dtype=bool)
     return _covered(series, edges.start_s[shown], edges.end_s[shown])
+
+
+def _starts(series: RateSeries, profile: TrafficProfile) -> NDArray[np.float64]:
+    """Return when each iteration of a profile begins, in seconds after the series does."""
+    shape = _shape(profile)
+    return follow(
+        Traffic.of(_capped(series.resample(series.dt_s), shape=shape)),
+        shape,
+        period_s=profile.period_s or 1.0,
+        anchor_s=((profile.anchor_ns or 0) - int(series.edges_ns[0])) / NS_PER_S,
+        jitter_frac=profile.jitter_frac or 0.0,
+    )
 
 
 def _capped(rate: UniformRate, *, shape: Shape) -> UniformRate:
@@ -79,11 +95,9 @@ def _capped(rate: UniformRate, *, shape: Shape) -> UniformRate:
     return replace(rate, rate_bps=np.minimum(rate.rate_bps, CAP_FACTOR * usual_bps))
 
 
-def _shape(profile: TrafficProfile) -> Shape | None:
+def _shape(profile: TrafficProfile) -> Shape:
     """Return the bursts of a profile: Up phases that touch are levels of one."""
     ups = [phase for phase in profile.phases if phase.kind == "up"]
-    if not ups:
-        return None
     groups = [[ups[0]]]
     for up in ups[1:]:
         last = groups[-1][-1]
