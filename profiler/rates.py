@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from profiler.refresh import at_ticks, find_refresh
 from profiler.schema import Flag
-from profiler.signals import RateSeries
+from profiler.signals import RateSeries, unit_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +27,7 @@ def rate_series(
     t_ns: NDArray[np.int64],
     value: NDArray[np.int64],
     flags: NDArray[np.uint16] | None = None,
+    capacity_bps: float | None = None,
 ) -> RateSeries:
     """Return the rate of a series of bytes.
 
@@ -42,6 +42,9 @@ def rate_series(
     flags
         What their recorder knew of them, shape (n_readings,): impossible readings are left out, and a window that ends
         with a saturated one is not known.
+    capacity_bps
+        What the link carries in this direction, in bit/s, if known. Windows over it are impossible; a series that is
+        over it for more than moments has a wrong unit, which a note says, and nothing of it is called impossible.
 
     Raises
     ------
@@ -51,22 +54,24 @@ def rate_series(
     if flags is not None:
         possible = (flags & np.uint16(Flag.IMPOSSIBLE)) == 0
         t_ns, value, flags = t_ns[possible], value[possible], flags[possible]
-    # Bytes of a delta came after the read before, so the first one's window is not known.
-    total = np.cumsum(value) if series.kind == "delta" else value
-    refresh = find_refresh(t_ns, total) if (np.diff(t_ns) > 0).all() else None
-    if refresh is not None:
-        ticks_ns, at_ticks_bytes = at_ticks(t_ns, total, refresh=refresh)
-        rate = RateSeries.from_counter(ticks_ns, at_ticks_bytes, width_bits=_width_bits(series))
-        rate = replace(rate, refresh_s=refresh.interval_s)
-    elif series.kind == "delta":
-        rate = RateSeries.from_deltas(t_ns, value[1:])
-    else:
-        rate = RateSeries.from_counter(t_ns, value, width_bits=_width_bits(series))
-    if flags is not None and flags.size and refresh is None:
+    rate = _rate(series, t_ns, value)
+    wrong_unit = None if capacity_bps is None else unit_error(rate, capacity_bps=capacity_bps)
+    if wrong_unit is not None:
+        rate = replace(rate, notes=(*rate.notes, wrong_unit))
+    elif capacity_bps is not None:
+        rate = rate.limited(capacity_bps)
+    if flags is not None:
         rate = rate.flagged(t_ns, flags)
     return rate.named(
         host=series.host, device=series.device, port=series.port, direction=series.direction, layer=series.layer
     )
+
+
+def _rate(series: Series, t_ns: NDArray[np.int64], value: NDArray[np.int64]) -> RateSeries:
+    if series.kind == "delta":
+        # Bytes of a delta came after the read before, so the first one's window is not known.
+        return RateSeries.from_deltas(t_ns, value[1:])
+    return RateSeries.from_counter(t_ns, value, width_bits=_width_bits(series))
 
 
 def _width_bits(series: Series) -> int:

@@ -70,7 +70,9 @@ def test_negative_or_unfinite_values_name_their_place() -> None:
     with pytest.raises(BadInput, match=r"t_ns\[2\] does not come after"):
         RateSeries.from_deltas([0, 2, 2], [1, 2])
     with pytest.raises(BadInput, match="63 bits"):
-        RateSeries.from_counter([0, 1], [0, 2**63])
+        RateSeries.from_counter(np.array([0, 2**63], dtype=np.uint64), [0, 1])
+    with pytest.raises(BadInput, match="2\\*\\*64"):
+        RateSeries.from_counter([0, 1], [0, 2**64])
 
 
 def test_nothing_and_one_read_make_an_empty_series() -> None:

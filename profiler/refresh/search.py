@@ -1,0 +1,69 @@
+"""`find_refresh`: whether a counter is copied more slowly than it is polled, and when."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from profiler.refresh.near import near_refresh
+from profiler.refresh.slow import slow_refresh
+from profiler.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from profiler.refresh.clock import Refresh
+
+__all__ = ["find_refresh", "refresh_of_moves"]
+
+MIN_CHANGES: Final = 12
+"""Fewer changes than this show no clock."""
+MAX_ADJACENT_FRAC: Final = 0.05
+"""A counter copied every second poll or more slowly never moves at two polls in a row, but for a poll mistimed."""
+
+
+def find_refresh(t_ns: NDArray[np.int64], value: NDArray[np.integer | np.floating]) -> Refresh | None:
+    """Return a counter's refresh interval and phase, or None if polls see no slower clock than their own.
+
+    Parameters
+    ----------
+    t_ns
+        Times of the polls, increasing, shape (n_polls,).
+    value
+        What they read, shape (n_polls,).
+    """
+    return refresh_of_moves(t_ns, np.diff(value).astype(np.float64))
+
+
+def refresh_of_moves(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -> Refresh | None:
+    """Return a counter's refresh interval and phase, or None if polls see no slower clock than their own.
+
+    Parameters
+    ----------
+    t_ns
+        Times of the polls, increasing, shape (n_polls,).
+    moved_bytes
+        By how much the value moved from each poll to the next, shape (n_polls - 1,).
+
+    Notes
+    -----
+    Between two ticks nothing moves, whatever the traffic; a job that is silent between its bursts does not move
+    either, but within a burst it does at every poll. That tells the two apart, and decides first, so that a job's
+    own period is never taken for a clock. What stays undecidable by any means is a steady stream behind a clock and
+    a burst shorter than a poll repeated by the clock: both move equally at exact intervals. It is taken for a
+    stream, which has no period.
+
+    Cost O(n) for polls that see nothing stale, else O(n) and two FFTs of some ten thousand points.
+    """
+    moved = moved_bytes != 0
+    n_moved = int(np.count_nonzero(moved))
+    if n_moved < MIN_CHANGES or n_moved == moved.size:
+        return None
+    changes = np.flatnonzero(moved)
+    is_sparse = bool(np.count_nonzero(np.diff(changes) == 1) <= MAX_ADJACENT_FRAC * n_moved)
+    t_s = (t_ns - t_ns[0]) / NS_PER_S
+    found = slow_refresh(t_s, moved_bytes, changes=changes) if is_sparse else None
+    found = found or near_refresh(t_s, moved_bytes, is_sparse=is_sparse)
+    return None if found is None else replace(found, t0_ns=int(t_ns[0]))

@@ -1,0 +1,50 @@
+"""Rates that a link cannot carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from profiler.errors import UsageError
+from profiler.units import BITS_PER_BYTE, NS_PER_S
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MAX_LOAD", "impossible"]
+
+MAX_LOAD: Final = 1.05
+"""A rate over this many times the capacity cannot be; below it, the clock that timed the reads may be off."""
+
+
+def impossible(
+    widths_ns: NDArray[np.int64], delta_bytes: NDArray[np.float64], *, capacity_bps: float
+) -> NDArray[np.bool_]:
+    """Return in which windows more came than a link can carry.
+
+    Parameters
+    ----------
+    widths_ns, delta_bytes
+        Width and bytes of each window, shape (n_samples,).
+    capacity_bps
+        What the link carries in this direction, in bit/s.
+
+    Raises
+    ------
+    UsageError
+        If the capacity is not positive.
+
+    Notes
+    -----
+    A read timed a little late makes one window too short and the next too long, so a window must be over capacity
+    together with either neighbour as well.
+    """
+    if not 0 < capacity_bps < float("inf"):
+        raise UsageError(f"capacity_bps {capacity_bps}: must be positive and finite")
+    excess = delta_bytes - widths_ns * (MAX_LOAD * capacity_bps / BITS_PER_BYTE / NS_PER_S)
+    over = excess > 0
+    if over.any() and over.size > 1:
+        pairs_over = excess[1:] + excess[:-1] > 0
+        over &= np.append(True, pairs_over) & np.append(pairs_over, True)
+    return over

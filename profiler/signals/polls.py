@@ -1,0 +1,109 @@
+"""When a series was read: its typical window, its holes, and whether the gaps between reads repeat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from profiler.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["HOLE_FACTOR", "holes", "repeating_gaps_s", "typical_window_ns"]
+
+HOLE_FACTOR: Final = 8.0
+"""A window longer than this many typical windows is a hole: its bytes are known, their shape in it is not."""
+MIN_WINDOWS: Final = 3
+"""Of fewer windows none is typical."""
+MIN_LONG_FRAC: Final = 0.2
+"""Where more windows than this are that long, reads come in pairs or bunches, and the long ones are the typical."""
+
+LONG_GAP: Final = 1.5
+"""A gap between reads longer than this many typical ones is a late read or one left out."""
+MIN_LONG_GAPS: Final = 8
+"""Fewer long gaps than this do not repeat."""
+MAX_GAP: Final = 4.0
+"""Longer gaps count as so many typical ones: one hole must not be the whole spectrum."""
+MAX_BINS: Final = 1 << 17
+MIN_CYCLES: Final = 6
+"""A period of gaps must be seen so many times."""
+SHORTEST_GAPS: Final = 4.0
+"""Gaps cannot be seen to repeat faster than this many of them."""
+LINE_POWER: Final = 20.0
+"""Power of a line over the mean power; white noise reaches it once in half a billion frequencies."""
+LEAKAGE: Final = 2
+"""A line shows at so many frequencies to either side."""
+N_LINES: Final = 8
+
+
+def typical_window_ns(widths_ns: NDArray[np.int64]) -> float:
+    """Return the typical window: the median, or where reads come in pairs, that of the windows between pairs.
+
+    Parameters
+    ----------
+    widths_ns
+        Widths of the windows in ns, shape (n_samples,); 0 is returned where there is none.
+    """
+    if widths_ns.size == 0:
+        return 0.0
+    if widths_ns.min() == widths_ns.max():
+        return float(widths_ns[0])
+    median_ns = float(np.median(widths_ns))
+    # The lower quartile, as in pairs of two reads the median may be of either kind.
+    short_ns = float(np.partition(widths_ns, widths_ns.size // 4)[widths_ns.size // 4])
+    is_long = widths_ns > HOLE_FACTOR * short_ns
+    n_long = int(np.count_nonzero(is_long))
+    return float(np.median(widths_ns[is_long])) if n_long > MIN_LONG_FRAC * widths_ns.size else median_ns
+
+
+def holes(widths_ns: NDArray[np.int64], *, typical_ns: float) -> NDArray[np.bool_]:
+    """Return which windows are far longer than the typical one."""
+    if widths_ns.size < MIN_WINDOWS:
+        return np.zeros(widths_ns.size, dtype=bool)
+    are_holes: NDArray[np.bool_] = widths_ns > HOLE_FACTOR * typical_ns
+    return are_holes
+
+
+def repeating_gaps_s(t_ns: NDArray[np.int64]) -> tuple[float, ...]:
+    """Return the periods in seconds, the strongest first, at which gaps between reads themselves repeat.
+
+    Parameters
+    ----------
+    t_ns
+        Times of the reads, increasing, shape (n_reads,).
+
+    Notes
+    -----
+    A poller that pauses every 15 s draws a line at 15 s in any series that it reads. The lines are those of the
+    periodogram of gap length over time. A multiple of the period and its
+    whole parts may be among them.
+    """
+    widths_ns = np.diff(t_ns)
+    if widths_ns.size < MIN_LONG_GAPS or widths_ns.min() == widths_ns.max():
+        return ()
+    median_ns = float(np.median(widths_ns))
+    n_long = np.count_nonzero(widths_ns > LONG_GAP * median_ns)
+    span_ns = float(t_ns[-1] - t_ns[0])
+    bin_ns = max(0.5 * SHORTEST_GAPS * median_ns, 2 * span_ns / MAX_BINS)
+    if n_long < MIN_LONG_GAPS:
+        return ()
+    excess = np.minimum(widths_ns / median_ns, MAX_GAP)
+    bins = ((t_ns[1:] - t_ns[0]) / bin_ns).astype(np.int64)
+    n_of, total = np.bincount(bins), np.bincount(bins, weights=excess - excess.mean())
+    power = np.abs(np.fft.rfft(total / np.maximum(n_of, 1))) ** 2
+    return _lines_s(power, span_s=n_of.size * bin_ns / NS_PER_S)
+
+
+def _lines_s(power: NDArray[np.float64], *, span_s: float) -> tuple[float, ...]:
+    """Return the periods of the lines of a periodogram, the strongest first."""
+    # The median of exponentially distributed powers is ln 2 of their mean, and lines do not move it.
+    mean = float(np.median(power)) / np.log(2)
+    found: list[int] = []
+    for i_line in np.argsort(power)[::-1]:
+        if power[i_line] <= LINE_POWER * mean or len(found) == N_LINES:
+            break
+        if i_line >= MIN_CYCLES and all(abs(i_line - other) > LEAKAGE for other in found):
+            found.append(int(i_line))
+    return tuple(span_s / i_line for i_line in found)

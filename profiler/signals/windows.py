@@ -1,0 +1,76 @@
+"""The windows of a series: between reads, or between the counter's own ticks where those are slower."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.refresh import at_ticks, refresh_of_moves
+from profiler.schema import Flag
+from profiler.signals.polls import repeating_gaps_s
+
+__all__ = ["Windows", "windows_between"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Windows:
+    """Windows of time, none if there are fewer than two edges.
+
+    Parameters
+    ----------
+    edges_ns
+        Their ends, strictly increasing, shape (n_samples + 1,).
+    i_read
+        The read that tells where the counter stood at each edge, strictly increasing, shape (n_samples + 1,).
+    flags
+        ``STALE`` where several reads saw the tick that ends a window, ``MISSED`` where no read saw one within it;
+        shape (n_samples,).
+    refresh_s, refresh_phase_s
+        The counter's own clock, None where windows are those between reads: its interval, and when after the first
+        read it first ticked.
+    n_stale
+        Reads that saw nothing new.
+    poll_periods_s
+        Periods at which gaps between reads repeat.
+    """
+
+    edges_ns: NDArray[np.int64]
+    i_read: NDArray[np.int64]
+    flags: NDArray[np.uint16]
+    refresh_s: float | None = None
+    refresh_phase_s: float | None = None
+    n_stale: int = 0
+    poll_periods_s: tuple[float, ...] = ()
+
+
+def windows_between(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -> Windows:
+    """Return the windows of a series.
+
+    Parameters
+    ----------
+    t_ns
+        Times of reads, strictly increasing, shape (n_reads,).
+    moved_bytes
+        By how much the counter moved from each read to the next; 0 where it did not, shape (n_reads - 1,).
+    """
+    if t_ns.size < 2:
+        return Windows(edges_ns=t_ns[:0], i_read=np.zeros(0, dtype=np.int64), flags=np.zeros(0, dtype=np.uint16))
+    poll_periods_s = repeating_gaps_s(t_ns)
+    refresh = refresh_of_moves(t_ns, moved_bytes)
+    if refresh is None:
+        flags = np.zeros(t_ns.size - 1, dtype=np.uint16)
+        return Windows(edges_ns=t_ns, i_read=np.arange(t_ns.size), flags=flags, poll_periods_s=poll_periods_s)
+    ticks = at_ticks(t_ns, refresh)
+    stale = np.where(ticks.n_polls[1:] > 1, Flag.STALE, Flag.NONE)
+    missed = np.where(ticks.n_passed[1:] > 1, Flag.MISSED, Flag.NONE)
+    return Windows(
+        edges_ns=ticks.t_ns,
+        i_read=ticks.i_poll,
+        flags=(stale | missed).astype(np.uint16),
+        refresh_s=refresh.interval_s,
+        refresh_phase_s=refresh.phase_s,
+        n_stale=int(t_ns.size - ticks.t_ns.size),
+        poll_periods_s=poll_periods_s,
+    )
