@@ -72,14 +72,15 @@ def measure_edges(traffic: Traffic, bounds_s: NDArray[np.float64], *, shape: Sha
     it goes, and one lost in noise is taken to lie where the others do. Cost O(n).
     """
     # A clear burst keeps together for all its texture: only what Down strays by can feign an edge.
-    spread_bps = shape.down_spread_bps if shape.is_clear else max(shape.up_spread_bps, shape.down_spread_bps)
+    is_clear = shape.is_clear
+    spread_bps = shape.down_spread_bps if is_clear else max(shape.up_spread_bps, shape.down_spread_bps)
     starts, ends = [], []
     for i, burst in enumerate(shape.bursts):
         low_s, late_s, early_s, high_s = _reach(shape, i, bounds_s=bounds_s)
         up, down = (
             _Step(
                 traffic=traffic,
-                cut_bps=shape.down_bps + _cut(shape, height_bps),
+                cut_bps=shape.down_bps + _cut(height_bps, spread_bps=spread_bps, is_clear=is_clear),
                 cost_bits=spread_bps**2 * traffic.dt_s / (2 * height_bps * max(slack_s, traffic.dt_s) ** 2),
             )
             for height_bps in (burst.rates_bps[0] - shape.down_bps, burst.rates_bps[-1] - shape.down_bps)
@@ -87,7 +88,7 @@ def measure_edges(traffic: Traffic, bounds_s: NDArray[np.float64], *, shape: Sha
         starts.append(up.first(bounds_s[:, 0] + burst.start_s, low_s, late_s))
         ends.append(down.last(bounds_s[:, 0] + burst.end_s, early_s, high_s))
     start_s, end_s = np.stack(starts, axis=1), np.stack(ends, axis=1)
-    if shape.is_clear:
+    if is_clear:
         start_s, end_s = _between_windows(traffic, start_s, end_s, shape=shape)
     return Edges(start_s=start_s, end_s=end_s, present=_present(traffic, start_s, end_s, down_bps=shape.down_bps))
 
@@ -191,11 +192,11 @@ class _Step:
         return grid, self.traffic.bits[grid] - self.cut_bps * self.traffic.dt_s * grid
 
 
-def _cut(shape: Shape, height_bps: float) -> float:
+def _cut(height_bps: float, *, spread_bps: float, is_clear: bool) -> float:
     """Return the rate above Down that parts a burst of this height from what is around it."""
-    if not shape.is_clear:
+    if not is_clear:
         return CUT_NOISY * height_bps
-    return float(np.clip(CUT_SPREADS * shape.down_spread_bps, CUT_CLEAR * height_bps, CUT_NOISY * height_bps))
+    return min(max(CUT_SPREADS * spread_bps, CUT_CLEAR * height_bps), CUT_NOISY * height_bps)
 
 
 def _reach(shape: Shape, i: int, *, bounds_s: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["MAX_FOLD_BINS", "Fold", "cycle_bounds", "fold_cycles"]
 
 MAX_FOLD_BINS: Final = 256
-MIN_FOLD_BINS: Final = 32
-BINS_PER_SAMPLE: Final = 4
+MIN_FOLD_BINS: Final = 48
+BINS_PER_SAMPLE: Final = 2
 """Iterations begin anywhere within a window, so that together they show more than one of them does."""
 TRIM_FRAC: Final = 0.1
 """Of every fold bin, this part of the iterations is left out at either end: stalls and checkpoints are not typical."""

@@ -30,17 +30,48 @@ def measured_ups(traffic: Traffic, edges: Edges, *, shape: Shape, period_s: floa
 
     A phase's rate is such that width times rate is the volume.
     """
-    ups: list[Phase] = []
-    for i, burst in enumerate(shape.bursts):
-        both = edges.present[:, i] & edges.present[:, 0]
-        rows = both if both.any() else edges.present[:, i]
-        first_s = float(np.median(edges.start_s[rows, i] - edges.start_s[rows, 0])) if i else 0.0
-        cuts = [0.0, *burst.cuts_frac, 1.0]
-        for low, high in itertools.pairwise(cuts):
-            part = _part(traffic, edges.start_s[rows, i], edges.end_s[rows, i], low=low, high=high)
-            ups.append(replace(part, start_s=first_s))
-            first_s += part.width_s
+    rows = edges.present.all(axis=1) if edges.present.all(axis=1).any() else np.ones(len(edges.present), dtype=bool)
+    start_s, end_s = edges.start_s[rows], edges.end_s[rows]
+    i_burst, low, high = _parts(shape)
+    begin_s = start_s[:, i_burst] + low * (end_s - start_s)[:, i_burst]
+    widths_s = np.maximum((high - low) * (end_s - start_s)[:, i_burst], np.finfo(np.float64).tiny)
+    bits = traffic.bits_at(begin_s + widths_s) - traffic.bits_at(begin_s)
+    low_s, width_s, high_s = _quantiles(widths_s, 0.25, 0.5, 0.75)
+    (late_s,) = _quantiles(begin_s - start_s[:, :1], 0.5)
+    (typical_bits,) = _quantiles(bits, 0.5)
+    (peak_bps,) = _quantiles(bits / widths_s, PEAK_QUANTILE)
+    ups = [
+        Phase(
+            kind="up",
+            start_s=float(late_s[k] - late_s[0]),
+            width_s=float(width_s[k]),
+            rate_bps=float(typical_bits[k] / width_s[k]),
+            width_low_s=float(low_s[k]),
+            width_high_s=float(high_s[k]),
+            peak_bps=float(peak_bps[k]),
+        )
+        for k in range(i_burst.size)
+    ]
     return _apart(ups, period_s=period_s)
+
+
+def _parts(shape: Shape) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the burst of each level, and from where to where in it that is; shape (n_levels,)."""
+    bounds = [[0.0, *burst.cuts_frac, 1.0] for burst in shape.bursts]
+    i_burst = np.repeat(np.arange(len(bounds)), [len(one) - 1 for one in bounds])
+    low, high = (np.concatenate([one[part] for one in bounds]) for part in (slice(None, -1), slice(1, None)))
+    return i_burst, low, high
+
+
+def _quantiles(values: NDArray[np.float64], *fractions: float) -> list[NDArray[np.float64]]:
+    """Return quantiles of each column, between the two values around each."""
+    ordered = np.sort(values, axis=0)
+    places = [fraction * (len(ordered) - 1) for fraction in fractions]
+    return [
+        ordered[int(place)]
+        + (place - int(place)) * (ordered[min(int(place) + 1, len(ordered) - 1)] - ordered[int(place)])
+        for place in places
+    ]
 
 
 def without_false_levels(traffic: Traffic, edges: Edges, *, shape: Shape) -> Shape:
@@ -48,11 +79,14 @@ def without_false_levels(traffic: Traffic, edges: Edges, *, shape: Shape) -> Sha
 
     Bursts that congestion stretches in some iterations fold to two levels, though each of them has but one.
     """
+    if not any(burst.cuts_frac for burst in shape.bursts):
+        return shape
     return replace(
         shape,
         bursts=tuple(
             burst
-            if _has_levels(traffic, edges.start_s[rows, i], edges.end_s[rows, i], cuts_frac=burst.cuts_frac)
+            if not burst.cuts_frac
+            or _has_levels(traffic, edges.start_s[rows, i], edges.end_s[rows, i], cuts_frac=burst.cuts_frac)
             else replace(burst, cuts_frac=(), rates_bps=(burst.rate_bps,))
             for i, (burst, rows) in enumerate(zip(shape.bursts, edges.present.T, strict=True))
         ),
@@ -89,26 +123,6 @@ def folded_ups(shape: Shape, *, period_s: float) -> list[Phase]:
 def whole_phase(rate_bps: float, *, period_s: float) -> Phase:
     """Return the one phase of an iteration in which Up and Down do not stand apart."""
     return Phase(kind="up", start_s=0.0, width_s=period_s, rate_bps=rate_bps)
-
-
-def _part(
-    traffic: Traffic, start_s: NDArray[np.float64], end_s: NDArray[np.float64], *, low: float, high: float
-) -> Phase:
-    """Return the phase that one level of a burst makes over iterations."""
-    begin_s = start_s + low * (end_s - start_s)
-    widths_s = (high - low) * (end_s - start_s)
-    bits = traffic.bits_at(begin_s + widths_s) - traffic.bits_at(begin_s)
-    width_s = float(np.median(widths_s))
-    low_s, high_s = np.quantile(widths_s, [0.25, 0.75])
-    return Phase(
-        kind="up",
-        start_s=0.0,
-        width_s=width_s,
-        rate_bps=float(np.median(bits)) / width_s,
-        width_low_s=float(low_s),
-        width_high_s=float(high_s),
-        peak_bps=float(np.quantile(bits / widths_s, PEAK_QUANTILE)),
-    )
 
 
 def _apart(ups: list[Phase], *, period_s: float) -> list[Phase]:

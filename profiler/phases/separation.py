@@ -39,8 +39,8 @@ MIN_IDLE_BINS: Final = 1
 class Beat:
     """When the iterations of one job begin.
 
-    ``starts_s`` in seconds after the series begins, increasing, shape (n_starts,), at least one; ``period_s`` is how far
-    apart they typically are. Before the first, after the last and in gaps iterations go on at about that period.
+    ``starts_s`` in seconds after the series begins, increasing, shape (n_starts,), at least one; ``period_s`` is how
+    far apart they typically are. Before the first, after the last and in gaps iterations go on at about that period.
     """
 
     starts_s: NDArray[np.float64]
@@ -60,13 +60,13 @@ def separate(series: RateSeries, beats: Sequence[Beat]) -> list[RateSeries]:
     Returns
     -------
     list of RateSeries
-        In order of ``beats``, on the windows of ``series``: what the demands of the other jobs leave of the traffic, not
-        negative. What flows all the time is left to the first job alone.
+        In order of ``beats``, on the windows of ``series``: what the demands of the other jobs leave of the traffic,
+        not negative. What flows all the time is left to the first job alone.
 
     Notes
     -----
-    With phase bins b_j(t) the model is ``x(t) = sum_j f_j[b_j(t)]``; in turns, f_j is the mean of ``x - sum_i f_i``, i
-    not j, over the windows in each of its bins: Gauss-Seidel on the normal equations of least squares. Jobs are told
+    With phase bins b_j(t) the model is ``x(t) = sum_j f_j[b_j(t)]``; in turns, f_j is the mean of ``x - sum_i f_i``,
+    i not j, over the windows in each of its bins: Gauss-Seidel on the normal equations of least squares. Jobs are told
     apart only as far as their phases against one another differ in the course of the recording. Cost O(n) a turn.
     """
     rate_bps = series.rate_bps
@@ -84,7 +84,8 @@ def _places(series: RateSeries, beat: Beat) -> NDArray[np.int64]:
     starts_s, index = _continued(beat, last_s=float(edges_s[-1]))
     cycle = np.interp(middles_s, starts_s, index)
     n_bins = int(np.clip(beat.period_s / series.dt_s, 2, MAX_BINS))
-    return ((cycle - np.floor(cycle)) * n_bins).astype(np.int64)
+    places: NDArray[np.int64] = ((cycle - np.floor(cycle)) * n_bins).astype(np.int64)
+    return places
 
 
 def _continued(beat: Beat, *, last_s: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

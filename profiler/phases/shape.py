@@ -27,6 +27,8 @@ RESOLVED_SAMPLES: Final = 2.0
 MIN_BINS: Final = 2
 PLATEAU_FACTOR: Final = 2
 """A level of a burst lasts this many times what a burst does at least: a window at an edge is half a burst's rate."""
+PLATEAU_QUANTILE: Final = 0.75
+"""The rate that a burst of one level has, whatever its edges and dips."""
 GAP_DEPTH: Final = 0.35
 """A low stretch between two bursts is a blurred gap, not a level, if it is lower than this fraction of theirs."""
 GAP_FLOOR: Final = 0.1
@@ -180,7 +182,7 @@ def _bursts(rate_bps: NDArray[np.float64], first: int, end: int, *, down_bps: fl
     bounds = split_levels(values, n_least=PLATEAU_FACTOR * n_least)
     levels = np.concatenate([np.full(b - a, np.median(values[a:b])) for a, b in itertools.pairwise(bounds)])
     if len(bounds) == 2:
-        levels[:] = np.quantile(values, 0.75)
+        levels[:] = np.sort(values)[int(PLATEAU_QUANTILE * values.size)]
     for (a, b), before, after in _inner(bounds, levels):
         if levels[a] < GAP_DEPTH * min(before, after):
             levels[a:b] = min(before, after)

@@ -19,19 +19,21 @@ __all__ = ["Traffic"]
 class Traffic:
     """Bits moved, and seconds of which the rate is known, from the first edge to each edge of a grid.
 
-    Both float64, shape (n_bins + 1,); edge ``i`` is ``i * dt_s`` seconds after the first.
+    Both float64, shape (n_bins + 1,); edge ``i`` is ``i * dt_s`` seconds after the first. ``is_known`` tells whether
+    all of it is.
     """
 
     dt_s: float
     bits: NDArray[np.float64]
     known_s: NDArray[np.float64]
+    is_known: bool
 
     @classmethod
     def of(cls, rate: UniformRate) -> Self:
         """Add up a rate; what is not known of it counts neither as bits nor as time."""
         bits = np.concatenate(([0.0], np.cumsum(rate.rate_bps * rate.dt_s)))
         known_s = np.concatenate(([0.0], np.cumsum(rate.known * rate.dt_s)))
-        return cls(dt_s=rate.dt_s, bits=bits, known_s=known_s)
+        return cls(dt_s=rate.dt_s, bits=bits, known_s=known_s, is_known=bool(rate.known.all()))
 
     @property
     def n_bins(self) -> int:
@@ -44,6 +46,8 @@ class Traffic:
 
     def known_at(self, t_s: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the known seconds by some times, any shape."""
+        if self.is_known:
+            return np.asarray(np.clip(t_s, 0.0, self.n_bins * self.dt_s))
         return self._at(self.known_s, t_s)
 
     def _at(self, total: NDArray[np.float64], t_s: NDArray[np.float64]) -> NDArray[np.float64]:
