@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import itertools
 import os
 import signal
 import subprocess
@@ -15,22 +15,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from profiler import batch, profile
-from profiler.batch import CHUNK_SERIES, CHUNKS_PER_WORKER, profile_many
+from profiler import profile
+from profiler.batch import many, outcome, profile_many
+from profiler.batch.many import CHUNK_SERIES, CHUNK_WINDOWS, CHUNKS_PER_WORKER
+from profiler.batch.worker import Worker
 from profiler.errors import OffbeatError, UsageError
 from profiler.signals import RateSeries
 from tests.data import ROOT
 
-N_SERIES = 2 * CHUNK_SERIES + 7
 FOREVER = """
 import itertools, sys
 import numpy as np
 from profiler.batch import profile_many
 from profiler.signals import RateSeries
 series = RateSeries.from_deltas(np.arange(1025) * 1_000_000, np.tile(np.repeat([0.0, 1e6], 32), 16))
-if __name__ == "__main__":
-    for _ in profile_many(itertools.repeat(series), n_workers=2):
-        print("one", flush=True)
+for _ in profile_many(itertools.repeat(series), n_workers=2):
+    print("one", flush=True)
 """
 
 
@@ -40,9 +40,13 @@ def _square(period_windows: int, *, n_windows: int = 512) -> RateSeries:
     return RateSeries.from_deltas(np.arange(n_windows + 1) * 1_000_000, np.where(up, 50e3, 0.0))
 
 
-def _many(n_series: int = N_SERIES) -> Iterator[RateSeries]:
+def _many(n_series: int) -> Iterator[RateSeries]:
     for i in range(n_series):
         yield _square(24 + 8 * (i % 4)).named(host=f"h{i}")
+
+
+def _periods_s(n_series: int) -> list[float]:
+    return [(24 + 8 * (i % 4)) / 1e3 for i in range(n_series)]
 
 
 def _idle(n_series: int) -> Iterator[RateSeries]:
@@ -50,39 +54,39 @@ def _idle(n_series: int) -> Iterator[RateSeries]:
         yield RateSeries.from_deltas([0, 10**9, 2 * 10**9], [0, 0]).named(host=f"h{i}")
 
 
-@pytest.mark.parametrize("n_workers", [1, 2])
-def test_profiles_come_in_the_order_of_their_series_whatever_the_number_of_workers(n_workers: int) -> None:
-    found = list(profile_many(_many(), n_workers=n_workers))
-    assert [one.host for one in found] == [f"h{i}" for i in range(N_SERIES)]
-    assert [one.period_s for one in found] == pytest.approx(
-        [(24 + 8 * (i % 4)) / 1e3 for i in range(N_SERIES)], rel=0.02
-    )
-    assert found[5].to_dict() == profile(_square(32).named(host="h5")).to_dict()
-
-
-def test_series_are_drawn_no_faster_than_they_are_profiled() -> None:
+def test_workers_give_profiles_in_order_and_draw_series_no_faster_than_they_are_profiled() -> None:
     drawn = []
 
     def counted() -> Iterator[RateSeries]:
-        for one in _idle(12 * CHUNK_SERIES):
+        for one in itertools.chain(_many(CHUNK_SERIES + 7), _idle(9 * CHUNK_SERIES)):
             drawn.append(one.host)
             yield one
 
     most_ahead = (2 * CHUNKS_PER_WORKER + 1) * CHUNK_SERIES
-    for n_yielded, _ in enumerate(profile_many(counted(), n_workers=2)):
-        assert len(drawn) - n_yielded <= most_ahead
-    assert len(drawn) == 12 * CHUNK_SERIES
+    found = []
+    for one in profile_many(counted(), n_workers=2):
+        found.append(one)
+        assert len(drawn) - len(found) <= most_ahead
+    assert [one.host for one in found] == drawn
+    assert [one.to_dict() for one in found[:3]] == [profile(one).to_dict() for one in _many(3)]
+    assert [one.period_s for one in found[: CHUNK_SERIES + 7]] == pytest.approx(_periods_s(CHUNK_SERIES + 7), rel=0.02)
+
+
+def test_one_worker_is_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(many, "Worker", None)
+    found = list(profile_many(_many(CHUNK_SERIES + 1), n_workers=1))
+    assert [one.period_s for one in found] == pytest.approx(_periods_s(CHUNK_SERIES + 1), rel=0.02)
 
 
 def test_few_series_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "ProcessPoolExecutor", None)
+    monkeypatch.setattr(many, "Worker", None)
     assert len(list(profile_many(_idle(CHUNK_SERIES), n_workers=2))) == CHUNK_SERIES
     assert list(profile_many([], n_workers=2)) == []
 
 
 def test_long_series_are_handed_over_by_themselves() -> None:
-    long = _square(32, n_windows=batch.CHUNK_WINDOWS)
-    assert [len(chunk) for chunk in batch._chunks(iter([long, long, _square(24), _square(24)]))] == [1, 1, 2]
+    long = _square(32, n_windows=CHUNK_WINDOWS)
+    assert [len(chunk) for chunk in many._chunks(iter([long, long, _square(24), _square(24)]))] == [1, 1, 2]
 
 
 def test_a_series_that_fails_is_told_and_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,33 +95,37 @@ def test_a_series_that_fails_is_told_and_costs_no_other(monkeypatch: pytest.Monk
             raise ZeroDivisionError("period 0")
         return profile(series)
 
-    monkeypatch.setattr(batch, "profile", fails_on_h1)
+    monkeypatch.setattr(outcome, "profile", fails_on_h1)
     found = list(profile_many(_many(3), n_workers=1))
     assert [one.status for one in found] == ["periodic", "no_data", "periodic"]
     assert "ZeroDivisionError: period 0" in found[1].reason
     assert found[1].host == "h1"
 
 
-def test_what_the_source_of_series_raises_reaches_the_caller() -> None:
+def test_workers_end_when_the_source_of_series_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> Iterator[RateSeries]:
         yield from _idle(3 * CHUNK_SERIES)
         raise OffbeatError("the disk is gone")
 
+    workers = _watched(monkeypatch)
     with pytest.raises(OffbeatError, match="the disk is gone"):
         list(profile_many(broken(), n_workers=2))
+    assert [Path(f"/proc/{worker.pid}").exists() for worker in workers] == [False, False]
 
 
 def test_no_workers_is_refused_before_anything_is_drawn() -> None:
     with pytest.raises(UsageError, match="n_workers 0"):
-        profile_many(_many(), n_workers=0)
+        profile_many(_many(3), n_workers=0)
 
 
-def test_a_worker_that_dies_is_told() -> None:
+def test_a_worker_that_dies_is_told_and_the_others_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = _watched(monkeypatch)
     found = profile_many(_idle(400 * CHUNK_SERIES), n_workers=2)
     next(found)
-    os.kill(multiprocessing.active_children()[0].pid or 0, signal.SIGKILL)
-    with pytest.raises(OffbeatError, match="worker processes died"):
+    os.kill(workers[0].pid, signal.SIGKILL)
+    with pytest.raises(OffbeatError, match=rf"worker process {workers[0].pid} died \(exit code -9\)"):
         list(found)
+    assert [Path(f"/proc/{worker.pid}").exists() for worker in workers] == [False, False]
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
@@ -134,7 +142,7 @@ def test_no_process_is_left_when_the_caller_is_stopped_or_killed(tmp_path: Path,
     ) as caller:
         assert caller.stdout is not None
         assert caller.stdout.readline() == b"one\n"
-        assert len(_session(caller.pid)) >= 4
+        assert len(_session(caller.pid)) == 3
         (os.killpg if ending == signal.SIGINT else os.kill)(caller.pid, ending)
         caller.stdout.close()
         assert caller.wait(timeout=20) != 0
@@ -144,8 +152,20 @@ def test_no_process_is_left_when_the_caller_is_stopped_or_killed(tmp_path: Path,
     assert _session(caller.pid) == []
 
 
+def _watched(monkeypatch: pytest.MonkeyPatch) -> list[Worker]:
+    """Return a list to which each worker is added when it is started."""
+    workers: list[Worker] = []
+
+    def started() -> Worker:
+        workers.append(Worker())
+        return workers[-1]
+
+    monkeypatch.setattr(many, "Worker", started)
+    return workers
+
+
 def _session(leader: int) -> list[int]:
-    """Return the processes of a session that still run: caller, fork server, resource tracker, workers."""
+    """Return the processes of a session that still run: the caller and its workers."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

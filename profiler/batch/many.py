@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
 from collections import deque
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from itertools import chain
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from profiler.errors import OffbeatError, UsageError
-from profiler.phases import TrafficProfile, profile
+from profiler.batch.outcome import profile_or_reason
+from profiler.batch.worker import Worker
+from profiler.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from profiler.phases import TrafficProfile
     from profiler.signals import RateSeries
 
 __all__ = ["profile_many"]
@@ -58,15 +56,12 @@ def profile_many(series: Iterable[RateSeries], *, n_workers: int | None = None) 
 
     Notes
     -----
-    Workers are started afresh (no thread or lock of this process is copied into them), so a script that calls this
-    needs the guard ``if __name__ == "__main__":`` [1]_. They end with the iterator, with Ctrl-C, and with this process.
-
-    References
-    ----------
-    .. [1] https://docs.python.org/3/library/multiprocessing.html#the-spawn-and-forkserver-start-methods
+    Workers are processes started afresh, which end with the iterator, with Ctrl-C, and with this process, however that
+    ends. What ``series`` raises is raised at once; profiles that were still to come are lost.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from profiler.synth import training_job
     >>> rng = np.random.default_rng(7)
     >>> jobs = [training_job(rng, period_s=period_s, duration_s=10.0, dt_s=0.001) for period_s in (0.25, 0.4)]
@@ -81,7 +76,7 @@ def profile_many(series: Iterable[RateSeries], *, n_workers: int | None = None) 
 
 def _in_this_process(series: Iterable[RateSeries]) -> Iterator[TrafficProfile]:
     for one in series:
-        yield _profile_or_reason(one)
+        yield profile_or_reason(one)
 
 
 def _in_processes(chunks: Iterator[list[RateSeries]], *, n_workers: int) -> Iterator[TrafficProfile]:
@@ -89,21 +84,40 @@ def _in_processes(chunks: Iterator[list[RateSeries]], *, n_workers: int) -> Iter
     if not second:
         yield from _in_this_process(first)
         return
-    pool = ProcessPoolExecutor(n_workers, mp_context=_context(), initializer=_follow_parent)
-    try:
+    with _workers(n_workers) as submit:
         pending: deque[Future[list[TrafficProfile]]] = deque()
         for chunk in chain([first, second], chunks):
-            pending.append(pool.submit(_profile_chunk, chunk))
+            pending.append(submit(chunk))
             if len(pending) >= CHUNKS_PER_WORKER * n_workers:
                 yield from pending.popleft().result()
         while pending:
             yield from pending.popleft().result()
-    except BrokenProcessPool as error:
-        raise OffbeatError(
-            f"profile_many: one of {n_workers} worker processes died, perhaps for want of memory; try fewer workers"
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _workers(n_workers: int) -> Iterator[Callable[[list[RateSeries]], Future[list[TrafficProfile]]]]:
+    """Start workers; yield what hands a chunk to the next one that is idle. A thread each listens to them."""
+    workers = [Worker() for _ in range(n_workers)]
+    idle: SimpleQueue[Worker] = SimpleQueue()
+
+    def profile_chunk(chunk: list[RateSeries]) -> list[TrafficProfile]:
+        worker = idle.get()
+        try:
+            return worker.profile(chunk)
+        finally:
+            idle.put(worker)
+
+    with ExitStack() as stack:
+        for worker in workers:
+            stack.callback(worker.close)
+            idle.put(worker)
+        threads = stack.enter_context(ThreadPoolExecutor(n_workers))
+        try:
+            yield lambda chunk: threads.submit(profile_chunk, chunk)
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+            for worker in workers:
+                worker.kill()
 
 
 def _chunks(series: Iterable[RateSeries]) -> Iterator[list[RateSeries]]:
@@ -118,43 +132,3 @@ def _chunks(series: Iterable[RateSeries]) -> Iterator[list[RateSeries]]:
             chunk, n_windows = [], 0
     if chunk:
         yield chunk
-
-
-def _profile_chunk(chunk: list[RateSeries]) -> list[TrafficProfile]:
-    return [_profile_or_reason(one) for one in chunk]
-
-
-def _profile_or_reason(series: RateSeries) -> TrafficProfile:
-    try:
-        return profile(series)
-    except Exception as error:  # noqa: BLE001 - one series in 100,000 must not cost the others; its reason tells
-        return TrafficProfile(
-            status="no_data",
-            reason=f"profiling failed with {type(error).__name__}: {error}; the fault is Offbeat's, please report it",
-            host=series.host,
-            device=series.device,
-            port=series.port,
-            direction=series.direction,
-            layer=series.layer,
-            fold_bps=np.zeros(0),
-        )
-
-
-def _context() -> multiprocessing.context.BaseContext:
-    """Return the way to start workers: forked from a server that has loaded this module and nothing else."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    return context
-
-
-def _follow_parent() -> None:
-    """Leave Ctrl-C to the parent process, which then ends its workers, and end if the parent is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_after_parent, daemon=True).start()
-
-
-def _end_after_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
