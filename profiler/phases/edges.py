@@ -23,6 +23,8 @@ WITHIN_FRAC: Final = 0.3
 """Part of a burst, as folded, that lies between its start and its end in every iteration."""
 LEAST_GAP_FRAC: Final = 0.25
 """Computing takes its time even when bursts stretch: this part of the last Down stretch stays Down."""
+NEAR_FRAC: Final = 0.25
+"""The part of a burst next to its edge, whose rate tells how full the windows at the edge are."""
 MIN_WINDOWS: Final = 2.5
 """A burst of more windows has at least one of its own within, which tells its rate."""
 MIN_MOVED_FRAC: Final = 0.2
@@ -90,7 +92,9 @@ def measure_edges(traffic: Traffic, bounds_s: NDArray[np.float64], *, shape: Sha
     start_s, end_s = np.stack(starts, axis=1), np.stack(ends, axis=1)
     if is_clear:
         start_s, end_s = _between_windows(traffic, start_s, end_s, shape=shape)
-    return Edges(start_s=start_s, end_s=end_s, present=_present(traffic, start_s, end_s, down_bps=shape.down_bps))
+    return Edges(
+        start_s=start_s, end_s=end_s, present=_present(traffic, start_s, end_s, bounds_s=bounds_s, shape=shape)
+    )
 
 
 def without_events(edges: Edges, starts_s: NDArray[np.float64], *, shape: Shape, dt_s: float) -> Edges:
@@ -129,7 +133,8 @@ def stand_out(traffic: Traffic, edges: Edges, *, shape: Shape) -> NDArray[np.boo
     Where something else than the job moves as much for a whole iteration there is no burst to be seen; what adds to
     the job's own traffic adds before the burst as well.
     """
-    widths_s = np.maximum(edges.end_s - edges.start_s, traffic.dt_s)
+    from_s, to_s = (np.clip(edge_s, 0.0, traffic.n_bins * traffic.dt_s) for edge_s in (edges.start_s, edges.end_s))
+    widths_s = np.maximum(to_s - from_s, traffic.dt_s)
     before_s = np.maximum(traffic.dt_s, BEFORE_FRAC * _gaps_before(edges))
     at_s = edges.start_s - traffic.dt_s
     up_bps = (traffic.bits_at(edges.end_s) - traffic.bits_at(edges.start_s)) / widths_s
@@ -221,28 +226,43 @@ def _reach(shape: Shape, i: int, *, bounds_s: NDArray[np.float64]) -> tuple[NDAr
 def _between_windows(
     traffic: Traffic, start_s: NDArray[np.float64], end_s: NDArray[np.float64], *, shape: Shape
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return edges moved within the windows around them, by how much of these a burst at its own rate would fill."""
-    dt_s, down_bps = traffic.dt_s, shape.down_bps
+    """Return edges moved within the windows around them, by how much of these a burst at its rate there would fill."""
+    dt_s = traffic.dt_s
+    first_bps, last_bps = (np.array([burst.rates_bps[i] for burst in shape.bursts]) for i in (0, -1))
+    near_s = np.maximum(NEAR_FRAC * (end_s - start_s), dt_s)
     has_inside = end_s - start_s > MIN_WINDOWS * dt_s
-    inside_bits = traffic.bits_at(end_s - dt_s) - traffic.bits_at(start_s + dt_s)
-    inside_bps = inside_bits / np.maximum(end_s - start_s - 2 * dt_s, dt_s)
-    own_bps = np.where(has_inside, inside_bps, [burst.rate_bps for burst in shape.bursts]) - down_bps
-    own_bps = np.maximum(own_bps, CUT_CLEAR * shape.height_bps)
-
-    def filled(from_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        bits = traffic.bits_at(from_s + dt_s) - traffic.bits_at(from_s) - down_bps * dt_s
-        share: NDArray[np.float64] = np.clip(bits / (own_bps * dt_s), 0.0, 1.0)
-        return share
-
-    starts_s = start_s + dt_s * (1 - filled(start_s) - filled(start_s - dt_s))
-    ends_s = end_s - dt_s * (1 - filled(end_s - dt_s) - filled(end_s))
+    after_bps = (traffic.bits_at(start_s + dt_s + near_s) - traffic.bits_at(start_s + dt_s)) / near_s
+    before_bps = (traffic.bits_at(end_s - dt_s) - traffic.bits_at(end_s - dt_s - near_s)) / near_s
+    begins = _filled(traffic, start_s, full_bps=np.where(has_inside, after_bps, first_bps), shape=shape)
+    stops = _filled(traffic, end_s, full_bps=np.where(has_inside, before_bps, last_bps), shape=shape)
+    starts_s, ends_s = start_s + dt_s * (1 - begins), end_s - dt_s * (1 - stops)
     short = ends_s <= starts_s
     return np.where(short, start_s, starts_s), np.where(short, np.maximum(end_s, start_s + dt_s), ends_s)
 
 
+def _filled(
+    traffic: Traffic, edge_s: NDArray[np.float64], *, full_bps: NDArray[np.float64], shape: Shape
+) -> NDArray[np.float64]:
+    """Return how many of the two windows around an edge a burst fills that moves ``full_bps`` in a full one."""
+    dt_s, down_bps = traffic.dt_s, shape.down_bps
+    full_bits = np.maximum(full_bps - down_bps, CUT_CLEAR * shape.height_bps) * dt_s
+    bits = np.diff(traffic.bits_at(edge_s + dt_s * np.array([-1.0, 0.0, 1.0])[:, None, None]), axis=0) - down_bps * dt_s
+    return np.asarray(np.clip(bits / full_bits, 0.0, 1.0).sum(axis=0))
+
+
 def _present(
-    traffic: Traffic, start_s: NDArray[np.float64], end_s: NDArray[np.float64], *, down_bps: float
+    traffic: Traffic,
+    start_s: NDArray[np.float64],
+    end_s: NDArray[np.float64],
+    *,
+    bounds_s: NDArray[np.float64],
+    shape: Shape,
 ) -> NDArray[np.bool_]:
-    moved = traffic.bits_at(end_s) - traffic.bits_at(start_s) - down_bps * (end_s - start_s)
-    present: NDArray[np.bool_] = (moved > MIN_MOVED_FRAC * np.median(moved, axis=0)) & (end_s > start_s)
-    return present
+    """Return which bursts moved enough; of those that the recording cuts off, enough for the time that it shows."""
+    widths_s = end_s - start_s
+    moved = traffic.bits_at(end_s) - traffic.bits_at(start_s) - shape.down_bps * widths_s
+    expected_s = bounds_s[:, :1, None] + np.array([[burst.start_s, burst.end_s] for burst in shape.bursts])
+    is_cut = (expected_s[..., 0] < 0) | (expected_s[..., 1] > traffic.n_bins * traffic.dt_s)
+    heights_bps = np.array([burst.rate_bps - shape.down_bps for burst in shape.bursts])
+    typical = np.where(is_cut, np.minimum(np.median(moved, axis=0), heights_bps * widths_s), np.median(moved, axis=0))
+    return np.asarray((moved > MIN_MOVED_FRAC * typical) & (end_s > start_s))

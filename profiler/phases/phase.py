@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf, isnan
 from typing import TYPE_CHECKING, Final, Literal
 
 from profiler.errors import UsageError
@@ -22,7 +23,8 @@ class Phase:
     """One Up (communicating) or Down (computing) stretch of an iteration.
 
     ``width_s`` is the median over iterations, ``width_low_s`` and ``width_high_s`` the quartiles; ``rate_bps`` the
-    mean rate in the phase; ``peak_bps`` the rate it reaches in the iterations in which nothing hinders it.
+    mean rate in the phase, NaN (null in JSON) where its bytes are not known; ``peak_bps`` the rate it reaches in the
+    iterations in which nothing hinders it.
     """
 
     kind: Literal["up", "down"]
@@ -66,10 +68,11 @@ def check_phases(phases: Sequence[Phase], period_s: float | None) -> None:
     Raises
     ------
     UsageError
-        If a phase is empty or negative, starts or ends outside the period, or overlaps another.
+        If a phase is empty, negative or infinite, starts or ends outside the period, or overlaps another; a rate that
+        is not known (NaN) is none of that.
     """
     for phase in phases:
-        if not (phase.width_s > 0 and phase.start_s >= 0 and 0 <= phase.rate_bps < float("inf")):
+        if not (phase.width_s > 0 and phase.start_s >= 0 and (0 <= phase.rate_bps < inf or isnan(phase.rate_bps))):
             raise UsageError(f"phase {phase}: width must be positive, start and rate not negative, all finite")
         if period_s is not None and phase.width_s > period_s + OVERLAP_SLACK_S:
             raise UsageError(f"phase at {phase.start_s} s: {phase.width_s} s long, longer than its period {period_s} s")

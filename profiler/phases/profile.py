@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from math import isnan
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
 import numpy as np
@@ -97,6 +98,8 @@ class TrafficProfile(Tabular):
         """
         if not 0 < period_s < float("inf"):
             raise UsageError(f"period_s {period_s!r}: must be positive and finite")
+        if any(isnan(rate_bps) for _, _, rate_bps in phases):
+            raise UsageError("rate_bps of a phase is not a number; an exact profile needs the rate of every Up phase")
         ups = tuple(
             Phase(kind="up", start_s=start_s, width_s=width_s, rate_bps=rate_bps, peak_bps=rate_bps)
             for start_s, width_s, rate_bps in sorted(phases)
@@ -173,7 +176,8 @@ class TrafficProfile(Tabular):
         import altair as alt
 
         times_s, rates_bps = self.steps()
-        rows = [{"t_s": t_s, "rate_bps": rate_bps} for t_s, rate_bps in zip(times_s, rates_bps, strict=True)]
+        steps = zip(times_s, rates_bps, strict=True)
+        rows = json_ready([{"t_s": t_s, "rate_bps": rate_bps} for t_s, rate_bps in steps])
         chart: alt.Chart = (
             alt.Chart(alt.InlineData(values=rows), title=self.label or "profile")
             .mark_line(interpolate="step-after")
