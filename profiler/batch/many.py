@@ -6,7 +6,7 @@ import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from itertools import chain
+from itertools import chain, islice
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +25,8 @@ __all__ = ["profile_many"]
 CHUNK_SERIES: Final = 64
 CHUNK_WINDOWS: Final = 2**18
 """A chunk is work of about a quarter of a second, so that handing it over costs little, and some 5 MB."""
+CHUNKS_HERE: Final = 4
+"""The first ones are done in this process: workers would take about as long to start."""
 CHUNKS_PER_WORKER: Final = 2
 """In flight: one that is worked on, and one that waits so that the worker need not."""
 
@@ -39,7 +41,7 @@ def profile_many(series: Iterable[RateSeries], *, n_workers: int | None = None) 
         no more than a few chunks of 64 (fewer if they are long) in memory.
     n_workers
         Number of processes, at least one; by default as many as this process may use processors. One is this process
-        itself, as it is where all series fit into one chunk: they are done before another process has started.
+        itself, which also does the first few hundred series: where there are no more, no other is started.
 
     Yields
     ------
@@ -80,13 +82,14 @@ def _in_this_process(series: Iterable[RateSeries]) -> Iterator[TrafficProfile]:
 
 
 def _in_processes(chunks: Iterator[list[RateSeries]], *, n_workers: int) -> Iterator[TrafficProfile]:
-    first, second = next(chunks, []), next(chunks, [])
-    if not second:
-        yield from _in_this_process(first)
+    for chunk in islice(chunks, CHUNKS_HERE):
+        yield from _in_this_process(chunk)
+    ahead = next(chunks, None)
+    if ahead is None:
         return
     with _workers(n_workers) as submit:
         pending: deque[Future[list[TrafficProfile]]] = deque()
-        for chunk in chain([first, second], chunks):
+        for chunk in chain([ahead], chunks):
             pending.append(submit(chunk))
             if len(pending) >= CHUNKS_PER_WORKER * n_workers:
                 yield from pending.popleft().result()

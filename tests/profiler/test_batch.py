@@ -10,27 +10,35 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from profiler import profile
 from profiler.batch import many, outcome, profile_many
-from profiler.batch.many import CHUNK_SERIES, CHUNK_WINDOWS, CHUNKS_PER_WORKER
+from profiler.batch.many import CHUNK_SERIES, CHUNK_WINDOWS, CHUNKS_HERE, CHUNKS_PER_WORKER
 from profiler.batch.worker import Worker
 from profiler.errors import OffbeatError, UsageError
 from profiler.signals import RateSeries
 from tests.data import ROOT
 
+if TYPE_CHECKING:
+    from profiler.phases import TrafficProfile
+
+FIRST = CHUNKS_HERE * CHUNK_SERIES
+"""So many series are done before the first worker is started."""
 FOREVER = """
 import itertools, sys
 import numpy as np
 from profiler.batch import profile_many
 from profiler.signals import RateSeries
-series = RateSeries.from_deltas(np.arange(1025) * 1_000_000, np.tile(np.repeat([0.0, 1e6], 32), 16))
-for _ in profile_many(itertools.repeat(series), n_workers=2):
-    print("one", flush=True)
+idle = RateSeries.from_deltas([0, 10**9], [0])
+busy = RateSeries.from_deltas(np.arange(1025) * 1_000_000, np.tile(np.repeat([0.0, 1e6], 32), 16))
+series = itertools.chain(itertools.repeat(idle, int(sys.argv[1])), itertools.repeat(busy))
+for i, _ in enumerate(profile_many(series, n_workers=2)):
+    if i == int(sys.argv[1]):
+        print("workers", flush=True)
 """
 
 
@@ -58,18 +66,19 @@ def test_workers_give_profiles_in_order_and_draw_series_no_faster_than_they_are_
     drawn = []
 
     def counted() -> Iterator[RateSeries]:
-        for one in itertools.chain(_many(CHUNK_SERIES + 7), _idle(9 * CHUNK_SERIES)):
+        for one in itertools.chain(_idle(FIRST), _many(CHUNK_SERIES + 7), _idle(9 * CHUNK_SERIES)):
             drawn.append(one.host)
             yield one
 
     most_ahead = (2 * CHUNKS_PER_WORKER + 1) * CHUNK_SERIES
-    found = []
+    found: list[TrafficProfile] = []
     for one in profile_many(counted(), n_workers=2):
         found.append(one)
         assert len(drawn) - len(found) <= most_ahead
     assert [one.host for one in found] == drawn
-    assert [one.to_dict() for one in found[:3]] == [profile(one).to_dict() for one in _many(3)]
-    assert [one.period_s for one in found[: CHUNK_SERIES + 7]] == pytest.approx(_periods_s(CHUNK_SERIES + 7), rel=0.02)
+    jobs = found[FIRST : FIRST + CHUNK_SERIES + 7]
+    assert [one.to_dict() for one in jobs[:3]] == [profile(one).to_dict() for one in _many(3)]
+    assert [one.period_s for one in jobs] == pytest.approx(_periods_s(CHUNK_SERIES + 7), rel=0.02)
 
 
 def test_one_worker_is_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +89,7 @@ def test_one_worker_is_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_few_series_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(many, "Worker", None)
-    assert len(list(profile_many(_idle(CHUNK_SERIES), n_workers=2))) == CHUNK_SERIES
+    assert len(list(profile_many(_idle(FIRST), n_workers=2))) == FIRST
     assert list(profile_many([], n_workers=2)) == []
 
 
@@ -104,7 +113,7 @@ def test_a_series_that_fails_is_told_and_costs_no_other(monkeypatch: pytest.Monk
 
 def test_workers_end_when_the_source_of_series_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> Iterator[RateSeries]:
-        yield from _idle(3 * CHUNK_SERIES)
+        yield from _idle(FIRST + 2 * CHUNK_SERIES)
         raise OffbeatError("the disk is gone")
 
     workers = _watched(monkeypatch)
@@ -121,7 +130,7 @@ def test_no_workers_is_refused_before_anything_is_drawn() -> None:
 def test_a_worker_that_dies_is_told_and_the_others_end(monkeypatch: pytest.MonkeyPatch) -> None:
     workers = _watched(monkeypatch)
     found = profile_many(_idle(400 * CHUNK_SERIES), n_workers=2)
-    next(found)
+    assert [next(found).status for _ in range(FIRST + 1)] == ["idle"] * (FIRST + 1)
     os.kill(workers[0].pid, signal.SIGKILL)
     with pytest.raises(OffbeatError, match=rf"worker process {workers[0].pid} died \(exit code -9\)"):
         list(found)
@@ -133,7 +142,7 @@ def test_no_process_is_left_when_the_caller_is_stopped_or_killed(tmp_path: Path,
     script = tmp_path / "forever.py"
     script.write_text(FOREVER, encoding="utf-8")
     with subprocess.Popen(
-        [sys.executable, str(script)],
+        [sys.executable, str(script), str(FIRST)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -141,7 +150,7 @@ def test_no_process_is_left_when_the_caller_is_stopped_or_killed(tmp_path: Path,
         start_new_session=True,
     ) as caller:
         assert caller.stdout is not None
-        assert caller.stdout.readline() == b"one\n"
+        assert caller.stdout.readline() == b"workers\n"
         assert len(_session(caller.pid)) == 3
         (os.killpg if ending == signal.SIGINT else os.kill)(caller.pid, ending)
         caller.stdout.close()
