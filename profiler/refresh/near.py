@@ -140,13 +140,12 @@ def _densest(mid_s: NDArray[np.float64]) -> tuple[int, int]:
 
 def _counted(t_s: NDArray[np.float64], moved: NDArray[np.bool_]) -> tuple[float, float, bool]:
     """Return how often the value moves while there is traffic, how often it is polled, and whether that is even."""
-    changes = np.flatnonzero(moved)
-    n_polls = np.diff(changes)
-    next_s = np.diff(0.5 * (t_s[changes] + t_s[changes + 1]))[n_polls <= np.quantile(n_polls, SHORT_SPACING_FRAC) + 1]
+    n_polls = np.diff(np.flatnonzero(moved))
+    n_next = n_polls[n_polls <= np.quantile(n_polls, SHORT_SPACING_FRAC) + 1]
     gaps_s = np.diff(t_s)
     usual_s = gaps_s[gaps_s <= USUAL_GAP * np.median(gaps_s)]
-    is_even = bool(usual_s.std() < UNEVEN_GAPS * usual_s.mean())
-    return 1 / float(next_s.mean()), 1 / float(usual_s.mean()), is_even
+    polls_hz = 1 / float(usual_s.mean())
+    return polls_hz / float(n_next.mean()), polls_hz, bool(usual_s.std() < UNEVEN_GAPS * usual_s.mean())
 
 
 def _lines(events: _Events, first: int, end: int, *, near_hz: tuple[float, float]) -> Iterator[float]:

@@ -69,6 +69,8 @@ def steps_of(value: NDArray[np.uint64], widths_ns: NDArray[np.int64], *, width_b
     can be (`wraps`); a reset if the counter lost more than half of its value: the bytes since are counted, what came
     before and when is not known; any other is impossible and moves nothing. A counter at its end is saturated.
     """
+    if value.size < 2:
+        return Steps(delta_bytes=np.zeros(0), known=np.zeros(0, dtype=bool), flags=np.zeros(0, dtype=np.uint16))
     forward = value[1:] >= value[:-1]
     delta_bytes = np.where(forward, value[1:] - value[:-1], np.uint64(0)).astype(np.float64)
     wraps = find_wraps(value, delta_bytes, widths_ns=widths_ns, back=~forward, width_bits=width_bits)
