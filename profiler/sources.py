@@ -73,7 +73,7 @@ def read_sources(
     counters, events, problems = read_traffic(source, mapping=mapping, host=host)
     rates = _rates(counters, problems)
     if not rates and not events:
-        raise _nothing(source, problems)
+        raise _nothing(source, problems, what="series of bytes and no collectives")
     return rates, sorted(events, key=lambda found: (found.host, found.device, found.port)), problems
 
 
@@ -90,5 +90,5 @@ def _rates(counters: Counters, problems: list[str]) -> list[RateSeries]:
     return sorted(rates, key=lambda rate: (rate.host, rate.device, rate.port, rate.direction))
 
 
-def _nothing(source: str | Path, problems: list[str]) -> BadInput:
-    return BadInput(f"{source}: holds no series of bytes" + "".join(f"; {problem}" for problem in problems))
+def _nothing(source: str | Path, problems: list[str], *, what: str = "series of bytes") -> BadInput:
+    return BadInput(f"{source}: holds no {what}" + "".join(f"; {problem}" for problem in problems))

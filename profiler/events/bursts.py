@@ -50,16 +50,17 @@ def extract_bursts(events: CollectiveEvents, iterations: Iterations) -> tuple[Ph
         return (Phase(kind="up", start_s=0.0, width_s=period_s, rate_bps=rate_bps),)
     begins_s, ends_s = _times(events, whole, first=iterations.first, period_s=period_s)
     bits = np.roll(events.bytes[whole], -iterations.first, axis=1) * BITS_PER_BYTE
-    firsts = _firsts(begins_s, ends_s, min_gap_s=MIN_GAP_FRAC * period_s)
-    starts_s = [*np.median(begins_s[:, firsts], axis=0).tolist(), period_s]
+    firsts, starts_s = _firsts(begins_s, ends_s, period_s=period_s)
     ups = [
         _burst(
             ends_s[:, a:b].max(axis=1) - begins_s[:, a],
             bits=bits[:, a:b].sum(axis=1),
-            start_s=starts_s[i],
-            room_s=starts_s[i + 1] - starts_s[i],
+            start_s=start_s,
+            room_s=next_s - start_s,
         )
-        for i, (a, b) in enumerate(pairwise([*firsts, begins_s.shape[1]]))
+        for (a, b), (start_s, next_s) in zip(
+            pairwise([*firsts, begins_s.shape[1]]), pairwise([*starts_s, period_s]), strict=True
+        )
     ]
     return with_downs(ups, period_s=period_s)
 
@@ -83,13 +84,20 @@ def _times(
     return begins_s, begins_s + np.roll(events.duration_ns[whole], -first, axis=1) / NS_PER_S
 
 
-def _firsts(begins_s: NDArray[np.float64], ends_s: NDArray[np.float64], *, min_gap_s: float) -> list[int]:
-    """Return the places of the collectives that begin a stretch without a pause."""
+def _firsts(
+    begins_s: NDArray[np.float64], ends_s: NDArray[np.float64], *, period_s: float
+) -> tuple[list[int], list[float]]:
+    """Return the places of the collectives that begin a stretch without a pause, and when they typically do."""
     reached_s = np.maximum.accumulate(ends_s, axis=1)
     gaps_s = np.median(begins_s[:, 1:] - reached_s[:, :-1], axis=0)
     widest_s = np.sort(gaps_s)[::-1][MAX_BURSTS - 1 : MAX_BURSTS]
-    cuts = np.flatnonzero(gaps_s > max([min_gap_s, *widest_s.tolist()])) + 1
-    return [0, *cuts.tolist()]
+    typical_s = np.median(begins_s, axis=0)
+    firsts, starts_s = [0], [0.0]
+    for place in (np.flatnonzero(gaps_s > max([MIN_GAP_FRAC * period_s, *widest_s.tolist()])) + 1).tolist():
+        if starts_s[-1] + SHORTEST_S < typical_s[place] < period_s - SHORTEST_S:
+            firsts.append(place)
+            starts_s.append(float(typical_s[place]))
+    return firsts, starts_s
 
 
 def _burst(widths_s: NDArray[np.float64], *, bits: NDArray[np.float64], start_s: float, room_s: float) -> Phase:

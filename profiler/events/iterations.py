@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.events.loops import read_loop
+from profiler.events.loops import MAX_MICROBATCHES, read_loop
 from profiler.events.repetition import NOWHERE, Repetition, repetitions
 from profiler.period.length import robust_spread
 from profiler.units import NS_PER_S
@@ -20,8 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Iterations", "Unclear", "find_iterations"]
 
-MIN_OUTSIDE_FRAC: Final = 0.001
-"""A gradient's sync after some micro-batches moves more than this part of the bytes, a log's or a check's far less."""
+MIN_OUTSIDE_FRAC: Final = 0.5
+"""A gradient's sync after some micro-batches moves more than this part of what one does; a log or a check far less."""
+LEAST_GAIN_FRAC: Final = 0.001
+"""A longer block must explain more of the collectives."""
+SURE_CYCLES: Final = 3.0
+"""Iterations that a block needs where a shorter one explains the order too, and only its times do not fit."""
+FEW_LENGTHS: Final = 6
+"""Of fewer iterations the median deviation says too little: their standard deviation serves, without the odd ones."""
+ODD_FRAC: Final = 0.3
 MEDIAN_ERROR: Final = 1.2533
 """Standard error of a median over that of a mean, sqrt(pi / 2), of normal values."""
 
@@ -57,8 +64,12 @@ class Iterations:
 
     @property
     def spread_s(self) -> float:
-        """Robust standard deviation of the time between starts of the same collective."""
-        return robust_spread(self.again_s)
+        """Standard deviation of an iteration's length, robust; of a single length, that of the collectives' own."""
+        lengths_s = np.diff(self.starts_s)
+        if lengths_s.size >= FEW_LENGTHS:
+            return robust_spread(lengths_s)
+        usual_s = lengths_s[np.abs(lengths_s - self.period_s) <= ODD_FRAC * self.period_s]
+        return float(usual_s.std(ddof=1)) if usual_s.size > 1 else robust_spread(self.again_s)
 
     @property
     def n_cycles(self) -> float:
@@ -108,27 +119,50 @@ def find_iterations(events: CollectiveEvents) -> Iterations | Unclear:
     """
     symbols = np.unique(events.key, return_inverse=True)[1].ravel().astype(np.int64)
     may_be_layers = False
-    shorter: Iterations | None = None
+    least_cycles = 2.0
+    best: Iterations | None = None
     for block in repetitions(symbols):
-        if (block.n_keys == 1 or shorter is not None) and not block.is_exact:
+        if best is not None and block.covered_frac < best.block.covered_frac + LEAST_GAIN_FRAC:
             continue
-        first = _after_pause(events, block)
-        loop = read_loop(np.diff(events.t_s[block.place == first]), length=block.length)
-        if loop.kind == "steady" and not block.is_exact:
-            shorter = _iterations(events, block, first)
-        elif loop.kind == "steady":
-            longer = _iterations(events, block, first)
-            return longer if shorter is None or _moves_more(events, outside=shorter.block) else shorter
-        elif loop.kind == "nested" and block.is_exact and shorter is None:
-            return _iterations(events, _joined(block, loop, first=first), 0, n_blocks=loop.n_blocks)
+        loop, found = _read(events, block)
         may_be_layers |= loop.kind == "unclear"
-    return shorter or Unclear(may_be_layers=may_be_layers)
+        if found is None and loop.kind != "unclear":
+            least_cycles = SURE_CYCLES
+        if found is None or found.n_cycles < least_cycles:
+            continue
+        if best is None or _is_fuller(events, found, than=best):
+            best = found
+        if block.is_exact:
+            break
+    return best or Unclear(may_be_layers=may_be_layers)
 
 
-def _moves_more(events: CollectiveEvents, *, outside: Repetition) -> bool:
-    """Return whether the collectives outside a block move so much that they are part of the program's loop."""
-    outside_bytes = events.bytes[outside.place == NOWHERE].sum()
-    return bool(outside_bytes > MIN_OUTSIDE_FRAC * events.bytes.sum())
+def _read(events: CollectiveEvents, block: Repetition) -> tuple[Loop, Iterations | None]:
+    """Return how a block makes iterations, and those, if it does and one of them is whole."""
+    first = _after_pause(events, block)
+    loop = read_loop(np.diff(events.t_s[block.place == first]), length=block.length)
+    if loop.kind == "nested":
+        found = _iterations(events, _joined(block, loop, first=first), 0, n_blocks=loop.n_blocks)
+    elif loop.kind == "steady" and (block.n_keys > 1 or block.is_exact):
+        found = _iterations(events, block, first)
+    else:
+        return loop, None
+    return loop, found if found.again_s.size and found.whole_blocks().size else None
+
+
+def _is_fuller(events: CollectiveEvents, found: Iterations, *, than: Iterations) -> bool:
+    """Return whether the collectives outside a shorter block are part of the program's loop.
+
+    They are if the longer block is but a few of the shorter, or if what is outside comes often enough to be no chance
+    and moves as much as half a shorter block does.
+    """
+    if found.period_s <= MAX_MICROBATCHES * than.period_s:
+        return True
+    if found.n_cycles < SURE_CYCLES:
+        return False
+    outside_bytes = float(events.bytes[than.block.place == NOWHERE].sum()) / found.n_cycles
+    inside_bytes = float(events.bytes[than.block.place != NOWHERE].sum()) / than.n_cycles
+    return outside_bytes > MIN_OUTSIDE_FRAC * inside_bytes
 
 
 def _iterations(events: CollectiveEvents, block: Repetition, first: int, *, n_blocks: int = 1) -> Iterations:
@@ -144,10 +178,14 @@ def _iterations(events: CollectiveEvents, block: Repetition, first: int, *, n_bl
 
 def _joined(block: Repetition, loop: Loop, *, first: int) -> Repetition:
     """Return the block that several equal ones make, which begins with the first of them after a long pause."""
-    length = block.length * loop.n_blocks
-    begin = int(np.flatnonzero(block.place == first)[loop.first])
-    place = (np.arange(block.place.size) - begin) % length
-    return Repetition(length=length, n_keys=block.n_keys, place=place, run=block.run)
+    i_block = np.cumsum(block.place == first) - 1 - loop.first
+    place = (i_block % loop.n_blocks) * block.length + (block.place - first) % block.length
+    return Repetition(
+        length=block.length * loop.n_blocks,
+        n_keys=block.n_keys,
+        place=np.where(block.place == NOWHERE, NOWHERE, place),
+        run=block.run,
+    )
 
 
 def _after_pause(events: CollectiveEvents, block: Repetition) -> int:

@@ -6,11 +6,11 @@ import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from scipy.special import stdtr
 
 from profiler.events.bursts import extract_bursts, iteration_bits
 from profiler.events.cautions import cautions
 from profiler.events.iterations import Iterations, Unclear, find_iterations
-from profiler.period.length import robust_spread
 from profiler.phases.phase import Outlier
 from profiler.phases.profile import TrafficProfile
 from profiler.units import NS_PER_S, format_duration
@@ -33,6 +33,9 @@ ONE_COLLECTIVE_CONFIDENCE: Final = 0.5
 """An iteration of one collective may be a layer of a longer one."""
 NESTED_CONFIDENCE: Final = 0.7
 """Blocks with a long pause every so many may also be iterations with a checkpoint every so many."""
+UNSEEN_FRAC: Final = 0.005
+"""Standard error taken for a period of which one length was seen, so that nothing is known of its jitter."""
+TINY_S: Final = 1e-12
 OUTLIER_SIGMAS: Final = 6.0
 OUTLIER_FRAC: Final = 0.3
 """An iteration longer by this fraction and by so many standard deviations is unlike the others, as for counters."""
@@ -103,7 +106,7 @@ def _periodic(events: CollectiveEvents, iterations: Iterations) -> TrafficProfil
         p90_period_s=float(np.quantile(lengths_s, 0.9)),
         confidence=_confidence(iterations),
         n_cycles=iterations.n_cycles,
-        jitter_frac=_jitter(iterations) / period_s,
+        jitter_frac=iterations.spread_s / period_s,
         mean_bps=None if math.isnan(bits) else bits / period_s,
         peak_bps=None if math.isnan(bits) else max(up.rate_bps for up in ups),
         duty_frac=min(1.0, sum(up.width_s for up in ups) / period_s),
@@ -125,16 +128,14 @@ def _interval(iterations: Iterations) -> tuple[float, float]:
     return iterations.period_s - 1.96 * iterations.error_s, iterations.period_s + 1.96 * iterations.error_s
 
 
-def _jitter(iterations: Iterations) -> float:
-    lengths_s = np.diff(iterations.starts_s)
-    return robust_spread(lengths_s) if lengths_s.size > 2 else iterations.spread_s
-
-
 def _confidence(iterations: Iterations) -> float:
-    """Return the chance that the block is the iteration, times that of a median within 2 % if errors are normal."""
+    """Return the chance that the block is the iteration, times that of a period within 2 % by Student's t."""
+    period_s = iterations.period_s
     block_is_right = iterations.block.covered_frac * (1.0 - math.pow(DOUBT_PER_CYCLE, iterations.n_cycles))
-    sigmas = MAX_ERROR_FRAC * iterations.period_s / max(iterations.error_s, 1e-12)
-    confidence = block_is_right * math.erf(sigmas / math.sqrt(2))
+    n_free = max(1, iterations.starts_s.size - 2)
+    error_s = iterations.error_s if iterations.starts_s.size > 2 else max(iterations.error_s, UNSEEN_FRAC * period_s)
+    within = 2 * float(stdtr(n_free, MAX_ERROR_FRAC * period_s / max(error_s, TINY_S))) - 1
+    confidence = block_is_right * within
     if iterations.one_collective:
         return min(confidence, ONE_COLLECTIVE_CONFIDENCE)
     return min(confidence, NESTED_CONFIDENCE) if iterations.n_blocks > 1 else confidence
@@ -143,7 +144,7 @@ def _confidence(iterations: Iterations) -> float:
 def _outliers(events: CollectiveEvents, iterations: Iterations) -> tuple[Outlier, ...]:
     """Return the iterations that took far longer than the typical one."""
     lengths_s = np.diff(iterations.starts_s)
-    spread_s = OUTLIER_SIGMAS * _jitter(iterations)
+    spread_s = OUTLIER_SIGMAS * iterations.spread_s
     long = np.flatnonzero(lengths_s > iterations.period_s + max(spread_s, OUTLIER_FRAC * iterations.period_s))
     starts_ns = events.start_ns[0] + np.rint(iterations.starts_s * NS_PER_S).astype(np.int64)
     return tuple(Outlier(t_ns=int(starts_ns[i]), duration_s=float(lengths_s[i])) for i in long[:MAX_OUTLIERS])

@@ -11,6 +11,7 @@ References
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -23,6 +24,8 @@ __all__ = ["ChromeTrace"]
 
 _LIST: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BETWEEN: Final = re.compile(rb"\}\s*,\s*\{")
+_CLOSE: Final = re.compile(rb"\}\s*\]\s*,")
+_NOT_FINITE: Final = re.compile(rb"NaN|Infinity")
 MAX_PARTS: Final = 32
 """Objects that an event may hold; one that is still no object after so many ``}, {`` is damaged, and is passed over."""
 MAX_PENDING_BYTES: Final = 64 << 20
@@ -124,8 +127,9 @@ class ChromeTrace:
             self.header |= tail
             yield from (event for event in events if isinstance(event, dict))
             return
-        event = _object(rest.rstrip(b",").rstrip())
-        where = "between two events" if event is not None or not rest else "in the middle of an event"
+        close = _CLOSE.search(rest)
+        event = _object(rest.rstrip(b",").rstrip() if close is None else rest[: close.start() + 1])
+        where = "in the middle of an event" if event is None and rest else "after an event"
         self.problems.append(
             f"{self._name}: ends early, {where}; the events before were read; let the profiler finish writing"
         )
@@ -134,9 +138,14 @@ class ChromeTrace:
 
 
 def _object(text: bytes) -> dict[str, Any] | None:
-    """Return the JSON object that a text is; None if it is none."""
+    """Return the JSON object that a text is; None if it is none. NaN and Infinity, which JSON has not, are let pass."""
     try:
         found = orjson.loads(text)
     except orjson.JSONDecodeError:
-        return None
+        if _NOT_FINITE.search(text) is None:
+            return None
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
     return found if isinstance(found, dict) else None

@@ -26,6 +26,8 @@ __all__ = ["is_kineto", "read_kineto"]
 _NS_PER_US: Final = 1000
 _MARKS: Final = (b'"traceEvents"', b'"deviceProperties"', b'"distributedInfo"', b'"schemaVersion"')
 _LIST_OF_EVENTS: Final = re.compile(rb"\s*\[\s*\{[^}]*\"ph\"\s*:")
+_EARLIEST_NS: Final = 1_400_000_000_000_000_000
+"""May 2014, before NCCL: earlier times are not counted from 1970."""
 _LATEST_US: Final = (1 << 62) / _NS_PER_US
 
 
@@ -79,6 +81,8 @@ def read_kineto(source: Input, options: Options) -> tuple[list[CollectiveEvents]
                 ]
             )
         )
+    if trace.problems and "baseTimeNanoseconds" not in trace.header and kernels[0].start_ns < _EARLIEST_NS:
+        trace.problems.append(f"{source.name}: the zero of its clock stood where it was cut: dates are not known")
     return _gathered(kernels, trace.header, host=options.host or source.default_host), trace.problems
 
 

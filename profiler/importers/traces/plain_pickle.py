@@ -13,6 +13,7 @@ from __future__ import annotations
 import io
 import pickle
 import pickletools
+from collections import deque
 from typing import Any, Final, NoReturn
 
 from profiler.errors import BadInput
@@ -73,10 +74,10 @@ def load_plain(data: bytes, *, name: str) -> Any:  # noqa: ANN401 - any plain va
 
 def _check(data: bytes, *, name: str) -> None:
     """Refuse a pickle that has an instruction which is not plain, or one that would fill the memory."""
-    last = ""
+    texts: deque[str] = deque(maxlen=2)
     for n_before, (instruction, argument, place) in enumerate(pickletools.genops(data)):
         if instruction.name not in PLAIN_INSTRUCTIONS:
-            what = f"{instruction.name} {argument or last}".strip()
+            what = f"{instruction.name} {argument or '.'.join(texts)}".strip()
             raise BadInput(
                 f"{name}: byte {place}: the pickle wants to run code ({what[:80]}); nothing of it was opened; a flight "
                 "recorder's dump holds plain values only"
@@ -86,7 +87,8 @@ def _check(data: bytes, *, name: str) -> None:
             raise BadInput(
                 f"{name}: byte {place}: memo entry {argument} out of turn; not a pickle that a program wrote"
             )
-        last = f"{last} {argument}"[-80:] if isinstance(argument, str) else last
+        if isinstance(argument, str):
+            texts.append(argument)
 
 
 class _PlainUnpickler(pickle.Unpickler):
