@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,6 +78,7 @@ def profile(
 def _watch(
     ifaces: list[str], devices: list[str], *, duration: str | None, interval: str, host: str | None, sys_root: Path
 ) -> tuple[list[TrafficProfile], list[str]]:
+    from pipeline.cli.live_table import live_screen
     from profiler.collectors import find_sources
     from profiler.live import profile_live
     from profiler.record import Sampler, opened, stop_on_signals
@@ -93,30 +91,9 @@ def _watch(
         if not opening.counters:
             raise opening.broken[-1]
         sampler = Sampler(opening.counters, interval_s=interval_s)
-        with _progress(duration_s) as show:
+        with live_screen(duration_s) as show:
             profiles = profile_live(sampler, stop=stop, duration_s=duration_s, show=show)
     broken = [*opening.broken, *sampler.broken]
     if not sampler.n_ticks:
         raise broken[-1]
     return profiles, [str(error) for error in broken]
-
-
-@contextmanager
-def _progress(duration_s: float | None) -> Iterator[Callable[[float, list[TrafficProfile]], None] | None]:
-    """Yield what draws a line with the newest answer on stderr, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from pipeline.cli.profile_table import newest_answer
-
-    columns = (TextColumn("watching"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), auto_refresh=False, transient=True) as bar:
-        task = bar.add_task("", total=duration_s)
-
-        def show(elapsed_s: float, profiles: list[TrafficProfile]) -> None:
-            bar.update(task, completed=elapsed_s, description=newest_answer(profiles), refresh=True)
-
-        yield show

@@ -1,4 +1,4 @@
-"""How profiles are shown in a terminal: one row a series, and one line while watching."""
+"""How profiles are shown in a terminal: one row a series."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from profiler.units import format_duration, format_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from profiler.phases import TrafficProfile
 
-__all__ = ["exact_row", "newest_answer", "readable_row"]
+__all__ = ["exact_row", "readable_row"]
 
 _EXACT: Final = (
     "host",
@@ -53,16 +51,6 @@ def readable_row(profile: TrafficProfile) -> dict[str, str]:
 def exact_row(profile: TrafficProfile) -> dict[str, Any]:
     """Return a profile as a row for programs, in SI units; its phases are in the JSON alone."""
     return {name: getattr(profile, name) for name in _EXACT}
-
-
-def newest_answer(profiles: Sequence[TrafficProfile]) -> str:
-    """Return what is known so far, in one line: the surest period, or why there is none yet."""
-    periodic = [profile for profile in profiles if profile.status == "periodic"]
-    if periodic:
-        best = max(periodic, key=lambda profile: profile.confidence or 0.0)
-        return f"{best.label}: {format_duration(best.period_s)}, {best.n_cycles:.0f} iterations"
-    busy = [profile for profile in profiles if profile.status not in ("idle", "no_data")]
-    return f"{busy[0].label}: {busy[0].status}" if busy else "no traffic yet"
 
 
 def _period(profile: TrafficProfile) -> str:

@@ -1,0 +1,97 @@
+"""The typical iteration, and how well a stretch of traffic matches it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from profiler.period.bursts import runs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["FLAT_FRAC", "LEAD_FRAC", "Shape", "fold"]
+
+LEAD_FRAC: Final = 0.25
+"""Part of the iteration's last Down stretch that stands before its first burst, so that the onset is in the shape."""
+FLAT_FRAC: Final = 0.04
+"""A stretch with a smaller part of the shape's variance is no burst, however well it correlates."""
+LOW_FRAC: Final = 0.1
+"""A tenth of the iteration at least is Down."""
+GAIN: Final = 0.1
+"""Weight of the newest iteration in the shape: it follows what changes over some ten iterations."""
+
+
+class Shape:
+    """The rate of a typical iteration, from a quarter of a period before its first burst on.
+
+    Parameters
+    ----------
+    rate_bps
+        Rates over one period, starting with the first burst, shape (n_bins,); at least four bins.
+
+    Attributes
+    ----------
+    low_bps
+        Rate of the Down phases.
+    excess_bps
+        Mean rate above that.
+    variance
+        Variance of the rate over an iteration.
+    """
+
+    def __init__(self, rate_bps: NDArray[np.float64]) -> None:
+        self.n_bins = rate_bps.size
+        self.lead = round(LEAD_FRAC * self.n_bins)
+        self._set(np.roll(rate_bps, self.lead))
+
+    def match(self, rate_bps: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the correlation (-1 to 1) of the shape with the rates from each bin on, where a period is left.
+
+        Stretches with unknown rates (NaN) match nothing, -1.
+        """
+        windows = sliding_window_view(rate_bps, self.n_bins)
+        variance = np.maximum(windows.var(axis=1), FLAT_FRAC * self.variance)
+        products = windows @ self._centred / self.n_bins
+        correlation: NDArray[np.float64] = products / np.sqrt(variance * max(self.variance, np.finfo(float).tiny))
+        return np.nan_to_num(np.clip(correlation, -1.0, 1.0), nan=-1.0)
+
+    def follow(self, rate_bps: NDArray[np.float64]) -> None:
+        """Take an iteration, from a quarter of a period before its first burst on, into the mean."""
+        self._set((1 - GAIN) * self._mean + GAIN * rate_bps)
+
+    def _set(self, mean_bps: NDArray[np.float64]) -> None:
+        self._mean = mean_bps
+        level_bps = float(mean_bps.mean())
+        self._centred = mean_bps - level_bps
+        self.variance = float(mean_bps.var())
+        self.low_bps = float(np.sort(mean_bps)[int(LOW_FRAC * mean_bps.size)])
+        self.excess_bps = level_bps - self.low_bps
+
+
+def fold(rate_bps: NDArray[np.float64], *, n_bins: int) -> tuple[NDArray[np.float64], int]:
+    """Return the mean of iterations of ``n_bins`` bins that follow one another, turned so that a burst comes first.
+
+    Returns
+    -------
+    rate_bps
+        Mean rates over one period, from the first burst after the longest Down stretch on, shape (n_bins,).
+    turned
+        Bins from the start of the given rates to the first such burst.
+    """
+    n_cycles = rate_bps.size // n_bins
+    mean_bps = rate_bps[: n_cycles * n_bins].reshape(n_cycles, n_bins).mean(axis=0)
+    turned = _first_burst(mean_bps > 0.5 * (mean_bps.min() + mean_bps.max()))
+    return np.roll(mean_bps, -turned), turned
+
+
+def _first_burst(up: NDArray[np.bool_]) -> int:
+    """Return the bin after the longest Down stretch of a circular mask; 0 if there is none."""
+    if up.all() or not up.any():
+        return 0
+    first = int(np.argmax(up))
+    down = runs(~np.roll(up, -first))
+    longest = int(np.argmax(down[:, 1] - down[:, 0]))
+    return (first + int(down[longest, 1])) % up.size
