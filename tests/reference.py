@@ -16,9 +16,11 @@ __all__ = [
     "best_excess",
     "expected_excess",
     "independent_excess",
+    "match_counts",
     "mean_excess",
     "on_off_optimum",
     "shared_rates",
+    "shortest_period",
     "stepped_ends",
     "window_excess",
 ]
@@ -116,3 +118,15 @@ def stepped_ends(
                     ends[i].append(t)
                     computing[i] = t + down
     return ends
+
+
+def match_counts(symbols: Sequence[int]) -> list[int]:
+    """For every lag the symbols that are the same that much later, looked at one by one."""
+    n = len(symbols)
+    return [sum(symbols[i] == symbols[i + lag] for i in range(n - lag)) for lag in range(n)]
+
+
+def shortest_period(symbols: Sequence[int]) -> int:
+    """The least lag at which a whole sequence is the same as itself."""
+    n = len(symbols)
+    return next(p for p in range(1, n + 1) if all(symbols[i] == symbols[i + p] for i in range(n - p)))

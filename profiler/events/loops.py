@@ -75,7 +75,7 @@ def read_loop(lengths_s: NDArray[np.float64], *, length: int) -> Loop:
     nested = _paused(lengths_s) if odd.any() else None
     if nested is not None and nested.n_blocks <= MAX_MICROBATCHES:
         return nested
-    return Loop("steady" if odd.mean() <= MAX_ODD_FRAC or not odd.any() else "erratic")
+    return _steady_or_erratic(odd)
 
 
 def _read_layers(lengths_s: NDArray[np.float64], odd: NDArray[np.bool_]) -> Loop:
@@ -86,7 +86,11 @@ def _read_layers(lengths_s: NDArray[np.float64], odd: NDArray[np.bool_]) -> Loop
     n_pauses = int(np.count_nonzero(lengths_s > _least_pause_s(lengths_s)))
     if 0 < n_pauses < MIN_PAUSES:
         return Loop("unclear")
-    return Loop("steady" if not odd.any() or odd.mean() <= MAX_ODD_FRAC else "erratic")
+    return _steady_or_erratic(odd)
+
+
+def _steady_or_erratic(odd: NDArray[np.bool_]) -> Loop:
+    return Loop("steady" if np.count_nonzero(odd) <= MAX_ODD_FRAC * odd.size else "erratic")
 
 
 def _alternating(lengths_s: NDArray[np.float64]) -> Loop | None:
