@@ -57,8 +57,9 @@ class Judged:
 
     @property
     def has_both(self) -> bool:
-        """Whether all of several jobs were found."""
-        return len(self.truth_s) > 1 and self.n_found == len(self.truth_s)
+        """Whether all of several jobs were found, each by a period of its own."""
+        n_jobs = len(self.truth_s)
+        return n_jobs > 1 and self.n_found == n_jobs and len(self.found_s) >= n_jobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +80,7 @@ class Score:
     n_extra: int
     n_both: int
     n_two_jobs: int
+    ms_per_trace: float
     ms_per_10k: float
     profile_ms_per_10k: float | None
     up_overlap: float | None
@@ -153,6 +155,7 @@ def total(judged: Iterable[Judged]) -> Score:
         n_extra=sum(one.n_extra for one in all_of),
         n_both=sum(one.has_both for one in all_of),
         n_two_jobs=sum(one.key.family == TWO_JOBS for one in all_of),
+        ms_per_trace=1e3 * sum(one.spent_s for one in all_of) / max(1, len(all_of)),
         ms_per_10k=1e3 * SAMPLES_A_SPEED * sum(one.spent_s for one in all_of) / n_samples,
         profile_ms_per_10k=1e3 * SAMPLES_A_SPEED * sum(profiled) / n_samples if profiled else None,
         up_overlap=_mean([one.up_overlap for one in periodic if one.kind == "right"]),

@@ -7,6 +7,7 @@ import pytest
 
 from profiler.signals import RateSeries
 from profiler.synth import FAMILIES, NON_PERIODIC, PERIODIC, UNDERSAMPLED
+from tests.bench import score
 from tests.bench.answers import Answer, ours
 from tests.bench.masks import overlap
 from tests.bench.reliability import reliability, right_at_least
@@ -74,6 +75,11 @@ def test_further_jobs_count_if_they_are_there_and_against_if_they_are_not() -> N
     assert (both.has_both, both.n_extra) == (True, 0)
     assert (one.has_both, one.n_extra) == (False, 1)
     assert total([both, one]).n_extra == 1
+
+
+def test_seeds_that_are_reported_on_cannot_be_tuned_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert score.main(["--seeds", f"1,{HELD_OUT[1]}"]) == 2
+    assert f"seeds [{HELD_OUT[1]}] are held out" in capsys.readouterr().err
 
 
 def test_a_crash_is_an_answer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
