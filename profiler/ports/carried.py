@@ -1,0 +1,325 @@
+"""Which jobs a port carries: its rate regressed on templates of the jobs.
+
+An uplink carries parts of many jobs, each too weak in it to be found alone. But a job's own ports show what the job did
+in the same time, and that can be looked for: in the frequency domain, where every frequency counts by how quiet it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import scipy.fft
+from scipy.stats import norm
+
+from profiler.errors import UsageError
+from profiler.period.autocorrelation import noise_floor
+from profiler.ports.port import Port, reads, ready
+from profiler.ports.spectra import line_mask
+from profiler.units import BITS_PER_BYTE, NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from profiler.signals import RateSeries
+
+__all__ = ["CarriedJob", "carried_jobs"]
+
+MIN_BINS: Final = 128
+"""Fewer bins have too few frequencies to tell a job from noise."""
+MIN_COMMON_FRAC: Final = 0.5
+"""A template must cover this part of the port's known bins."""
+MAX_LAG_TICKS: Final = 1.0
+"""Clocks of counters differ by up to a tick."""
+LAG_STEP_TICKS: Final = 0.25
+N_SHIFTS: Final = 100
+MIN_SHIFT: Final = 8
+"""Shifts of a template's spectrum by so many frequencies and more take its lines off the job's, and leave the noise's
+floor as it is."""
+MIN_STEADINESS: Final = 2.5
+N_PARTS: Final = 8
+"""Parts of the recording that must agree on a share: fewer than one in forty do by chance."""
+LINE_RATIO: Final = 8.0
+"""Power this many times a template's floor is its job's: one frequency in 3,000 of noise has so much."""
+READ_NATS: Final = 6.0
+"""Where the times of the reads have as much as this (few frequencies do by chance), nothing is counted."""
+MAX_BETTER_Z: Final = 2.0
+"""A job that is carried fits where it stands; by so many standard deviations noise makes another shift look better."""
+STANDS_OUT: Final = 4.0
+"""Power this many times the floor is hardly noise's: one frequency in fifty has so much."""
+SINGULAR: Final = 1e-9
+"""Templates more alike than this are one to least squares."""
+MAX_CHANCE: Final = 1e-4
+"""Of 10,000 jobs that a port does not carry one may be named."""
+N_ROUNDS: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarriedJob:
+    """A job that a port carries.
+
+    ``share`` is how many bits the port moves for each bit of the template; ``mean_bps`` that times the template's
+    mean, ``frac`` that over the port's mean rate, which it cannot exceed; ``mean_low_bps`` to ``mean_high_bps`` is its
+    95 % interval. ``lag_s`` is how much later than the template the port moves them (clocks differ). ``z`` is the
+    evidence in standard deviations of what the same template, shifted in time and frequency, finds in the same port,
+    and ``chance`` the chance of so much.
+    """
+
+    name: str
+    share: float
+    mean_bps: float
+    mean_low_bps: float
+    mean_high_bps: float
+    frac: float
+    lag_s: float
+    z: float
+    chance: float
+
+
+def carried_jobs(series: RateSeries, templates: Mapping[str, RateSeries]) -> tuple[CarriedJob, ...]:
+    """Return the jobs that a port carries, the largest share first.
+
+    Parameters
+    ----------
+    series
+        The port's rate, perhaps an uplink's.
+    templates
+        By name of the job: the rate of one of its own ports (or of all of them together) in the same time.
+
+    Raises
+    ------
+    UsageError
+        If there are no templates.
+
+    Notes
+    -----
+    With U the port's spectrum, M_j the lines of the templates and S the noise floor of what they leave of U,
+    generalised least squares solves G b = h, G_jk = sum conj(M_j) M_k / S, h_j = sum conj(M_j) U / S, each template at
+    the lag at which it explains most. A job's share is judged by what is left of its template once all others are taken
+    out of it (so that two jobs with periods in a ratio are not taken for one another), against what the same template
+    finds when it is shifted, circularly, by a random time and by `MIN_SHIFT` and more frequencies: noise keeps its
+    floor and its memory, but a job that is carried no longer fits. Parts of the recording must agree on the share, and
+    no other shift in time may fit better. What is carried must vary as the template does; a steady part of a job cannot
+    be told from any other traffic.
+    """
+    if not templates:
+        raise UsageError("carried_jobs: no templates; give the rate of a port of each job")
+    if not series.n_samples or not series.known.any():
+        return ()
+    names, spectra = _spectra(series, templates)
+    if not names:
+        return ()
+    return tuple(sorted(_carried(names, spectra), key=lambda job: -job.mean_bps))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Spectra:
+    """Spectra of a port, shape (n_freqs,), and of templates, shape (n_jobs, n_freqs); frequency 0 left out.
+
+    ``drawn`` is where the times of the reads have a line: what stands there, in port and templates alike, is theirs.
+    """
+
+    port: NDArray[np.complex128]
+    templates: NDArray[np.complex128]
+    freqs_hz: NDArray[np.float64]
+    drawn: NDArray[np.bool_]
+    tick_s: float
+    port_bps: float
+    template_bps: NDArray[np.float64]
+
+
+def _spectra(series: RateSeries, templates: Mapping[str, RateSeries]) -> tuple[list[str], _Spectra]:
+    port = ready([series], origin_ns=int(series.edges_ns[0]))[0]
+    rows = {name: _on_bins(template, port, origin_ns=int(series.edges_ns[0])) for name, template in templates.items()}
+    n_needed = max(MIN_BINS, MIN_COMMON_FRAC * np.count_nonzero(port.known))
+    rows = {
+        name: row
+        for name, row in rows.items()
+        if np.count_nonzero(np.isfinite(row) & port.known) >= n_needed and np.nanstd(row) > 0
+    }
+    known = port.known & np.all([np.isfinite(row) for row in rows.values()], axis=0)
+    if np.count_nonzero(known) < n_needed or port.rate_bps[known].std() == 0:
+        rows = {}
+    window = np.hanning(known.size + 2)[1:-1] * known
+    weight = window / max(window.sum(), 1e-300)
+
+    def spectrum(rate_bps: NDArray[np.float64]) -> NDArray[np.complex128]:
+        filled = np.where(known, rate_bps, 0.0)
+        transformed: NDArray[np.complex128] = scipy.fft.rfft((filled - np.dot(weight, filled)) * window)[1:]
+        return transformed
+
+    read = reads(series, port=port)
+    spectra = np.array([_lines_only(spectrum(row)) for row in rows.values()]).reshape(len(rows), known.size // 2)
+    return list(rows), _Spectra(
+        port=spectrum(port.rate_bps),
+        templates=spectra,
+        freqs_hz=scipy.fft.rfftfreq(known.size, port.dt_s)[1:],
+        drawn=np.zeros(known.size // 2, dtype=bool) if read is None else _drawn(spectrum(read.rate_bps)),
+        tick_s=port.dt_s,
+        port_bps=float(port.rate_bps[known].mean()) if known.any() else 0.0,
+        template_bps=np.array([row[known].mean() for row in rows.values()]),
+    )
+
+
+def _lines_only(template: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return a template's spectrum where it stands clear of its own floor, 0 elsewhere.
+
+    Counters that are polled together share the noise of the polls' times, but not the lines of their jobs.
+    """
+    power = np.abs(template) ** 2
+    lines: NDArray[np.complex128] = np.where(power >= LINE_RATIO * noise_floor(power), template, 0.0)
+    return lines
+
+
+def _drawn(of_reads: NDArray[np.complex128]) -> NDArray[np.bool_]:
+    return line_mask(np.abs(of_reads) ** 2, least_nats=READ_NATS, breadth=1)
+
+
+def _on_bins(template: RateSeries, port: Port, *, origin_ns: int) -> NDArray[np.float64]:
+    """Return a template's mean rate in each bin of a port, NaN where it is not known."""
+    edges_s = port.t0_s + np.arange(port.n_bins + 1) * port.dt_s
+    if not template.n_samples:
+        return np.full(port.n_bins, np.nan)
+    own_s = (template.edges_ns - origin_ns) / NS_PER_S
+    known_bits = np.where(template.known, template.delta_bytes, 0.0) * BITS_PER_BYTE
+    known_s = np.where(template.known, np.diff(own_s), 0.0)
+    bits = np.diff(np.interp(edges_s, own_s, np.concatenate(([0.0], np.cumsum(known_bits)))))
+    covered_s = np.diff(np.interp(edges_s, own_s, np.concatenate(([0.0], np.cumsum(known_s)))))
+    return np.where(covered_s > 0.5 * port.dt_s, bits / np.maximum(covered_s, 0.5 * port.dt_s), np.nan)
+
+
+def _carried(names: list[str], spectra: _Spectra) -> list[CarriedJob]:
+    fit = _fit(spectra)
+    jobs = []
+    for i, name in enumerate(names):
+        own = _left_of(fit.turned, i, noise=fit.noise)
+        share = float(fit.share[i])
+        z = _z(own, fit.rest, share=share, noise=fit.noise)
+        chance = min(1.0, len(names) * _lags_s(spectra.tick_s).size * float(norm.sf(z)))
+        if chance > MAX_CHANCE:
+            continue
+        alone = fit.rest + share * own
+        steadiness = _steadiness(own, alone, noise=fit.noise)
+        if steadiness < MIN_STEADINESS or z < _in_phase(own, alone, noise=fit.noise) * z - MAX_BETTER_Z:
+            continue
+        mean_bps = min(float(share * spectra.template_bps[i]), spectra.port_bps)
+        half_bps = float(norm.ppf(0.975)) * mean_bps / min(z, steadiness)
+        jobs.append(
+            CarriedJob(
+                name=name,
+                share=share,
+                mean_bps=mean_bps,
+                mean_low_bps=max(0.0, mean_bps - half_bps),
+                mean_high_bps=mean_bps + half_bps,
+                frac=mean_bps / spectra.port_bps,
+                lag_s=float(fit.lags_s[i]),
+                z=z,
+                chance=chance,
+            )
+        )
+    return jobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Fit:
+    """Lags and shares of the templates, the templates so turned, and what is left of the port."""
+
+    lags_s: NDArray[np.float64]
+    share: NDArray[np.float64]
+    turned: NDArray[np.complex128]
+    rest: NDArray[np.complex128]
+    noise: NDArray[np.float64]
+
+
+def _fit(spectra: _Spectra) -> _Fit:
+    """Return the shares and lags that explain most, and the noise that is left: each in turn, given the others."""
+    lags_s = np.zeros(len(spectra.templates))
+    noise = _noise(spectra.port, drawn=spectra.drawn)
+    for _ in range(N_ROUNDS):
+        for i in range(lags_s.size):
+            tried = [np.where(np.arange(lags_s.size) == i, lag_s, lags_s) for lag_s in _lags_s(spectra.tick_s)]
+            lags_s = max(tried, key=lambda one: _shares(spectra, one, noise=noise)[0])
+        _, share, turned = _shares(spectra, lags_s, noise=noise)
+        rest = spectra.port - share @ turned
+        noise = _noise(rest, drawn=spectra.drawn)
+    return _Fit(lags_s=lags_s, share=share, turned=turned, rest=rest, noise=noise)
+
+
+def _shares(
+    spectra: _Spectra, lags_s: NDArray[np.float64], *, noise: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64], NDArray[np.complex128]]:
+    """Return what templates at these lags explain, their shares, and themselves, turned by the lags."""
+    turned = np.exp(-2j * np.pi * np.outer(lags_s, spectra.freqs_hz)) * spectra.templates
+    gram = (np.conj(turned) / noise @ turned.T).real
+    match = (np.conj(turned) / noise @ spectra.port).real
+    share = np.linalg.lstsq(gram, match, rcond=SINGULAR)[0]
+    return float(share @ match), share, turned
+
+
+def _lags_s(tick_s: float) -> NDArray[np.float64]:
+    n_steps = round(MAX_LAG_TICKS / LAG_STEP_TICKS)
+    return np.linspace(-MAX_LAG_TICKS * tick_s, MAX_LAG_TICKS * tick_s, 2 * n_steps + 1)
+
+
+def _noise(rest: NDArray[np.complex128], *, drawn: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the noise at each frequency: the floor, and more where something stands out that is no template's.
+
+    A line of a job that has no template would else be matched with the templates' own noise there.
+    """
+    power = np.abs(rest) ** 2
+    floor = noise_floor(power)
+    noise: NDArray[np.float64] = np.where(drawn, np.inf, np.maximum(floor, power / STANDS_OUT))
+    return noise
+
+
+def _left_of(templates: NDArray[np.complex128], i_job: int, *, noise: NDArray[np.float64]) -> NDArray[np.complex128]:
+    """Return what is left of a template once the others are taken out of it."""
+    others = np.delete(templates, i_job, axis=0)
+    if not len(others):
+        alone: NDArray[np.complex128] = templates[i_job]
+        return alone
+    gram = (np.conj(others) / noise @ others.T).real
+    match = (np.conj(others) / noise @ templates[i_job]).real
+    shares = np.linalg.lstsq(gram, match, rcond=SINGULAR)[0]
+    left: NDArray[np.complex128] = templates[i_job] - shares @ others
+    return left
+
+
+def _z(own: NDArray[np.complex128], rest: NDArray[np.complex128], *, share: float, noise: NDArray[np.float64]) -> float:
+    """Return how far a template's fit stands above those of the same template shifted in time and frequency."""
+    scale = np.sqrt(noise)
+    white, left = own / scale, rest / scale
+    power = float(np.sum(np.abs(white) ** 2))
+    rng = np.random.default_rng(own.size)
+    n_most = max(MIN_SHIFT + 1, own.size // 2)
+    shifts = rng.integers(MIN_SHIFT, n_most, size=N_SHIFTS) * rng.choice([-1, 1], size=N_SHIFTS)
+    order = np.arange(own.size)
+    chance = np.empty(N_SHIFTS)
+    for i, shift in enumerate(shifts):
+        turned = np.roll(white, shift) * np.exp(-2j * np.pi * rng.uniform() * order)
+        # The imaginary part is the fit of a copy turned by a quarter: one as good as the other.
+        chance[i] = 0.5 * abs(np.sum(np.conj(turned) * left)) ** 2
+    return share * power / float(np.sqrt(max(np.mean(chance), np.finfo(np.float64).tiny)))
+
+
+def _in_phase(own: NDArray[np.complex128], port: NDArray[np.complex128], *, noise: NDArray[np.float64]) -> float:
+    """Return how many times better a template fits at the best shift in time, however long, than where it stands."""
+    fits = scipy.fft.irfft(np.append(0, np.conj(own) * port / noise))
+    return float(fits.max() / max(fits[0], np.finfo(np.float64).tiny))
+
+
+def _steadiness(own: NDArray[np.complex128], port: NDArray[np.complex128], *, noise: NDArray[np.float64]) -> float:
+    """Return the share over its standard error, both from how far parts of the recording agree on it.
+
+    A line of another job near one of the template's agrees with it for a while, and then no more.
+    """
+    scale = np.sqrt(noise)
+    white, whole = scipy.fft.irfft(np.append(0, own / scale)), scipy.fft.irfft(np.append(0, port / scale))
+    energy = np.array([part.sum() for part in np.array_split(white**2, N_PARTS)])
+    match = np.array([part.sum() for part in np.array_split(white * whole, N_PARTS)])
+    share = match.sum() / max(energy.sum(), np.finfo(np.float64).tiny)
+    spread = np.sum(energy * (match / np.maximum(energy, np.finfo(np.float64).tiny) - share) ** 2) / (N_PARTS - 1)
+    return float(share / np.sqrt(max(spread / energy.sum(), np.finfo(np.float64).tiny)))

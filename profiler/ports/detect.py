@@ -1,0 +1,268 @@
+"""`detect_together`: from the series of several ports of one job to the period that they have together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from profiler.ports.aliases import AliasTest, rate_aliases
+from profiler.ports.combs import Comb, best_comb, comb_nats, some_nats, sum_nats
+from profiler.ports.estimate import PortPhase, PortsEstimate
+from profiler.ports.port import Port, reads, ready
+from profiler.ports.spectra import PooledSpectrum, pooled_spectra
+from profiler.ports.timing import FittedPeriod, delays_s, fit_period
+from profiler.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from profiler.period.status import Status
+    from profiler.signals import RateSeries
+
+__all__ = ["detect_together"]
+
+METHOD: Final = "combs in the pooled spectrum of all ports, aliases by amplitude and by phase against the tick"
+IDLE_BPS: Final = 10e3
+"""Keep-alives and link-layer chatter stay below this mean rate; no training job does."""
+STEADY_SPREAD: Final = 1e-3
+"""What varies less, over its mean, is steady: its only lines are those of rounding."""
+LOG_CHANCE: Final = float(np.log(1e-6))
+MIN_MARGIN_NATS: Final = 7.0
+"""A part or a multiple of the period is as good once in a thousand."""
+PORT_NATS: Final = 7.0
+"""A port alone has the comb by chance once in a thousand: it is looked at in one place only."""
+OWN_NATS: Final = 14.0
+OWN_FRAC: Final = 0.8
+"""A port has the group's comb if its own best one is the same, or has hardly more evidence."""
+MAX_RATIO: Final = 3
+SAME_CELLS: Final = 2.0
+FINEST_FRAC: Final = 0.8
+"""The finest spectrum with this part of the best one's evidence is read: it tells periods apart best."""
+BLEND_NATS: Final = 10.0
+"""Teeth with less evidence keep no pace that could be compared."""
+BLEND_FRAC: Final = 0.003
+BLEND_SIGMAS: Final = 5.0
+"""Teeth whose paces differ by more than both of these are not of one comb."""
+MIN_TICKS: Final = 4.0
+"""A shorter period is not told apart from its aliases by sampling alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A comb, the spectrum it was found in, and each port's evidence for it."""
+
+    spectrum: PooledSpectrum
+    comb: Comb
+
+
+def detect_together(series: Sequence[RateSeries]) -> PortsEstimate:
+    """Return the period that the ports of one job have together.
+
+    Parameters
+    ----------
+    series
+        The rates of the job's ports, at least two, over about the same time; both directions of a port may be given.
+        Each may tick at a phase of its own.
+
+    Returns
+    -------
+    PortsEstimate
+        Its status is ``periodic`` only if most ports have the period; ports of different jobs have none together, and
+        the reason names those that agree. ``undersampled`` is a period of under four ticks whose aliases the ports
+        cannot tell apart.
+
+    Notes
+    -----
+    1. Every port's spectrum is divided by its own floor, and their mean over ports and stretches of time is judged by
+       a Gamma distribution whose shape is measured, so that noise which ports share is counted once
+       (`profiler.ports.spectra`).
+    2. The comb of least chance wins, after parsimony (`profiler.ports.combs`), if noise has it less than once in 10^6,
+       in both halves of the recording, and in most ports.
+    3. Its aliases are told apart by amplitude or by phase (`profiler.ports.aliases`).
+    4. The period is fitted to all ports at once (`profiler.ports.timing`).
+    """
+    used = [one for one in series if one.n_samples and one.known.any()]
+    if len(used) < 2:
+        return _without("no_data" if not used else "insufficient", f"{len(used)} series have data; two are needed")
+    alive = [one for one in used if not _is_flat(one)]
+    if len(alive) < 2:
+        status: Status = "idle" if max(one.mean_bps for one in used) < IDLE_BPS else "constant"
+        return _without(status, f"{len(alive)} of {len(used)} series vary; two are needed")
+    ports = ready(alive, origin_ns=min(int(one.edges_ns[0]) for one in alive))
+    found = _found(alive, ports)
+    if found is None:
+        duration_s = min(port.end_s - port.t0_s for port in ports)
+        return _without("insufficient", f"{format_duration(duration_s)} hold too few ticks for a spectrum")
+    return _judged(ports, found)
+
+
+def _is_flat(series: RateSeries) -> bool:
+    rate_bps = series.rate_bps[series.known]
+    return series.mean_bps < IDLE_BPS or bool(rate_bps.std() < STEADY_SPREAD * rate_bps.mean())
+
+
+def _found(series: Sequence[RateSeries], ports: Sequence[Port]) -> _Found | None:
+    read = [reads(one, port=port) for one, port in zip(series, ports, strict=True)]
+    found = [_Found(spectrum=spectrum, comb=best_comb(spectrum)) for spectrum in pooled_spectra(ports, reads=read)]
+    if not found:
+        return None
+    enough = FINEST_FRAC * min(one.comb.log_chance for one in found)
+    return next(one for one in found if one.comb.log_chance <= enough)
+
+
+def _judged(ports: Sequence[Port], found: _Found) -> PortsEstimate:
+    comb = found.comb
+    phases = _port_phases(ports, found)
+    period = format_duration(1 / comb.freq_hz)
+    if comb.log_chance > LOG_CHANCE:
+        reason = f"strongest common period {period}, by chance once in {np.exp(-comb.log_chance):.3g}"
+        return _without("aperiodic", reason, ports=phases)
+    if comb.margin_nats < MIN_MARGIN_NATS:
+        reason = f"perhaps a period of {period}, but a part or a multiple of it is nearly as good"
+        return _without("aperiodic", reason, ports=phases)
+    if not _is_common(phases):
+        agreeing = ", ".join(phase.name for phase in phases if phase.agrees) or "none"
+        reason = f"{period} is not common to these ports: only {agreeing} of {len(ports)} have it; are they one job's?"
+        return _without("aperiodic", reason, ports=phases)
+    if not _in_both_halves(ports, comb):
+        return _without("aperiodic", f"{period} is seen in one half of the recording only", ports=phases)
+    having = [port for port, phase in zip(ports, phases, strict=True) if phase.agrees] or list(ports)
+    return _told_apart(having, found, phases=phases)
+
+
+def _port_phases(ports: Sequence[Port], found: _Found) -> tuple[PortPhase, ...]:
+    phases = []
+    for port, nats in zip(ports, found.spectrum.of_port, strict=True):
+        here, _ = comb_nats(found.spectrum, found.comb.freq_hz, nats=nats, n_harmonics=found.comb.n_harmonics)
+        own = best_comb(replace(found.spectrum, nats=nats))
+        same = _is_same(own.freq_hz, found.comb.freq_hz, step_hz=found.spectrum.step_hz) or here >= OWN_FRAC * own.nats
+        agrees = here >= PORT_NATS and same
+        own_s = 1 / own.freq_hz
+        phases.append(PortPhase(name=port.name, nats=here, own_period_s=own_s, own_nats=own.nats, agrees=agrees))
+    return tuple(phases)
+
+
+def _is_same(own_hz: float, freq_hz: float, *, step_hz: float) -> bool:
+    """Return whether a port's own comb is the group's, or one at a low multiple or part of its period."""
+    ratios = np.concatenate((np.arange(1.0, MAX_RATIO + 1), 1 / np.arange(2.0, MAX_RATIO + 1)))
+    return bool(np.min(np.abs(own_hz - ratios * freq_hz) / np.maximum(1.0, ratios)) <= SAME_CELLS * step_hz)
+
+
+def _is_common(phases: Sequence[PortPhase]) -> bool:
+    """Return whether most ports have the comb, or all have it a little and none has another.
+
+    In the second case even the weaker half of the ports must have more together than noise has once in a thousand.
+    """
+    if 2 * sum(phase.agrees for phase in phases) > len(phases):
+        return True
+    if any(phase.own_nats >= OWN_NATS and not phase.agrees for phase in phases):
+        return False
+    weaker = sorted(phase.nats for phase in phases)[: (len(phases) + 1) // 2]
+    return sum_nats(sum(weaker), len(weaker)) >= PORT_NATS
+
+
+def _in_both_halves(ports: Sequence[Port], comb: Comb) -> bool:
+    middle_s = float(np.mean([0.5 * (port.t0_s + port.end_s) for port in ports]))
+    for start_s, end_s in ((-np.inf, middle_s), (middle_s, np.inf)):
+        half = [port.between(max(start_s, port.t0_s), min(end_s, port.end_s)) for port in ports]
+        if any(not port.known.any() for port in half):
+            return False
+        spectra = list(pooled_spectra(half, reads=[None] * len(half)))
+        seen = [comb_nats(one, comb.freq_hz, n_harmonics=comb.n_harmonics)[0] for one in spectra]
+        if max(seen, default=0.0) < PORT_NATS:
+            return False
+    return True
+
+
+def _blend(ports: Sequence[Port], found: _Found) -> str | None:
+    """Return why a comb is that of two jobs, or None: every second or third tooth keeps another pace than the rest."""
+    freq_hz = found.comb.freq_hz
+    orders = np.arange(1, found.comb.n_harmonics + 1)
+    for n_parts in (2, 3):
+        every, rest = orders[orders % n_parts == 0], orders[orders % n_parts != 0]
+        if any(not one.size or some_nats(found.spectrum, freq_hz, orders=one) < BLEND_NATS for one in (every, rest)):
+            continue
+        part, whole = (fit_period(ports, freq_hz=freq_hz, orders=one) for one in (every, rest))
+        if part is None or whole is None:
+            continue
+        apart_s = abs(part.period_s - whole.period_s)
+        if apart_s > max(BLEND_FRAC * whole.period_s, BLEND_SIGMAS * float(np.hypot(part.wander_s, whole.wander_s))):
+            paces = f"{format_duration(whole.period_s)} and {format_duration(part.period_s / n_parts)}"
+            return f"lines of two paces, {paces}, lie in one another: several jobs share these ports"
+    return None
+
+
+def _told_apart(ports: Sequence[Port], found: _Found, *, phases: tuple[PortPhase, ...]) -> PortsEstimate:
+    """Answer with the alias that stands, or with the set of those that may."""
+    orders = np.arange(1, found.comb.n_harmonics + 1)
+    fitted = fit_period(ports, freq_hz=found.comb.freq_hz, orders=orders)
+    blend = _blend(ports, found)
+    if blend is not None:
+        return _without("aperiodic", blend, ports=phases)
+    freq_hz = 1 / fitted.period_s if fitted is not None else found.comb.freq_hz
+    snr = np.array([max(phase.nats, 1.0) for phase in phases if phase.agrees] or [1.0])
+    test = rate_aliases(ports, freq_hz=freq_hz, snr=snr)
+    tick_s = max(port.dt_s for port in ports)
+    if test.picked is None and MIN_TICKS * tick_s * freq_hz > 1:
+        periods_s = tuple(one.period_s for one in test.periods)
+        reason = (
+            f"{format_duration(1 / freq_hz)} or an alias of it, at ticks of {format_duration(tick_s)}: {test.reason}"
+        )
+        return replace(_without("undersampled", reason, ports=phases), alias_periods_s=periods_s, aliases=test.periods)
+    if test.picked is not None and test.picked != test.periods[0]:
+        fitted = fit_period(ports, freq_hz=1 / test.picked.period_s, orders=orders)
+    return _answer(ports, found, phases=phases, fitted=fitted, test=test)
+
+
+def _answer(
+    ports: Sequence[Port],
+    found: _Found,
+    *,
+    phases: tuple[PortPhase, ...],
+    fitted: FittedPeriod | None,
+    test: AliasTest,
+) -> PortsEstimate:
+    comb = found.comb
+    if fitted is None:
+        step_s = found.spectrum.step_hz / comb.freq_hz**2
+        period_s = 1 / comb.freq_hz
+        low_s, high_s = period_s - 2 * step_s, period_s + 2 * step_s
+        fitted = FittedPeriod(period_s=period_s, error_s=step_s, low_s=low_s, high_s=high_s, wander_s=step_s)
+    lines = np.array([port.lines(np.arange(1, comb.n_harmonics + 1) / fitted.period_s) for port in ports])
+    late_s = iter(delays_s(lines, freq_hz=1 / fitted.period_s))
+    all_agree = len(ports) == len(phases)
+    phases = tuple(replace(one, delay_s=float(next(late_s))) if one.agrees or all_agree else one for one in phases)
+    n_agree = sum(one.agrees for one in phases)
+    others = [one.name for one in phases if not one.agrees]
+    but = f" (not {', '.join(others)})" if others else ""
+    is_flagged = MIN_TICKS * max(port.dt_s for port in ports) * max(1 / one.period_s for one in test.periods[:1]) > 1
+    return PortsEstimate(
+        status="periodic",
+        reason=f"{n_agree} of {len(phases)} ports agree{but}, {comb.n_harmonics} harmonics, {comb.nats:.0f} nats",
+        period_s=fitted.period_s,
+        low_s=fitted.low_s,
+        high_s=fitted.high_s,
+        error_s=fitted.error_s,
+        wander_s=fitted.wander_s,
+        confidence=_confidence(comb, test),
+        chance=float(np.exp(comb.log_chance)),
+        margin_nats=comb.margin_nats,
+        alias_periods_s=tuple(one.period_s for one in test.periods) if is_flagged else (),
+        alias_margin=test.margin,
+        aliases=test.periods,
+        ports=phases,
+        method=METHOD,
+    )
+
+
+def _confidence(comb: Comb, test: AliasTest) -> float:
+    """Return the chance that neither noise, nor a part or multiple of the period, nor an alias is the truth."""
+    of_comb = 1 - np.exp(0.25 * max(comb.log_chance - LOG_CHANCE, -comb.margin_nats))
+    of_alias = 1 - test.picked.chance if test.picked is not None and test.picked != test.periods[0] else 1.0
+    return float(np.clip(of_comb * of_alias, 0.0, 0.999))
+
+
+def _without(status: Status, reason: str, *, ports: tuple[PortPhase, ...] = ()) -> PortsEstimate:
+    return PortsEstimate(status=status, reason=reason, ports=ports, method=METHOD)
