@@ -26,7 +26,8 @@ MIN_LONG_GAPS: Final = 8
 """Fewer long gaps than this do not repeat."""
 MAX_GAP: Final = 4.0
 """Longer gaps count as so many typical ones: one hole must not be the whole spectrum."""
-MAX_BINS: Final = 1 << 17
+BINS_PER_GAP: Final = 2.0
+MAX_BINS: Final = 1 << 18
 MIN_CYCLES: Final = 6
 """A period of gaps must be seen so many times."""
 SHORTEST_GAPS: Final = 4.0
@@ -84,16 +85,16 @@ def repeating_gaps_s(t_ns: NDArray[np.int64]) -> tuple[float, ...]:
     if widths_ns.size < MIN_LONG_GAPS or widths_ns.min() == widths_ns.max():
         return ()
     median_ns = float(np.median(widths_ns))
-    n_long = np.count_nonzero(widths_ns > LONG_GAP * median_ns)
-    span_ns = float(t_ns[-1] - t_ns[0])
-    bin_ns = max(0.5 * SHORTEST_GAPS * median_ns, 2 * span_ns / MAX_BINS)
-    if n_long < MIN_LONG_GAPS:
+    if np.count_nonzero(widths_ns > LONG_GAP * median_ns) < MIN_LONG_GAPS:
         return ()
+    span_ns = float(t_ns[-1] - t_ns[0])
+    bin_ns = max(median_ns / BINS_PER_GAP, span_ns / MAX_BINS)
     excess = np.minimum(widths_ns / median_ns, MAX_GAP)
     bins = ((t_ns[1:] - t_ns[0]) / bin_ns).astype(np.int64)
-    n_of, total = np.bincount(bins), np.bincount(bins, weights=excess - excess.mean())
-    power = np.abs(np.fft.rfft(total / np.maximum(n_of, 1))) ** 2
-    return _lines_s(power, span_s=n_of.size * bin_ns / NS_PER_S)
+    total = np.bincount(bins, weights=excess - excess.mean())
+    power = np.abs(np.fft.rfft(total)) ** 2
+    slow = power[: int(total.size * bin_ns / (SHORTEST_GAPS * median_ns)) + 1]
+    return _lines_s(slow, span_s=total.size * bin_ns / NS_PER_S)
 
 
 def _lines_s(power: NDArray[np.float64], *, span_s: float) -> tuple[float, ...]:

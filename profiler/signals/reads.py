@@ -89,6 +89,8 @@ def _numbers(given: ArrayLike, *, name: str) -> NDArray[Any]:
     numbers = np.asarray(given).ravel()
     if numbers.size == 0:
         return np.zeros(0, dtype=np.int64)
+    if numbers.dtype.kind == "f" and not isinstance(given, np.ndarray):
+        numbers = _exact(given, numbers)
     if numbers.dtype.kind == "O":
         numbers = _from_objects(numbers, name=name)
     if numbers.dtype.kind not in "iuf":
@@ -96,6 +98,12 @@ def _numbers(given: ArrayLike, *, name: str) -> NDArray[Any]:
     if numbers.dtype.kind == "f":
         _refuse(numbers, ~np.isfinite(numbers), name=name)
     return numbers
+
+
+def _exact(given: ArrayLike, numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return a list of integers on both sides of 2**63, of which NumPy makes rounded floats, as they were."""
+    objects = np.asarray(given, dtype=object).ravel()
+    return objects if all(isinstance(number, int) for number in objects) else numbers
 
 
 def _from_objects(numbers: NDArray[Any], *, name: str) -> NDArray[Any]:

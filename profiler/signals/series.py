@@ -44,7 +44,7 @@ class RateSeries:
         The counter's own refresh interval in seconds, if it is slower than the polls and the windows are its ticks,
         and when after the first read it first ticked.
     n_stale
-        Polls that only re-read a tick which another poll had read.
+        Reads that only saw again what one before had seen; their windows are put together, and flagged.
     poll_periods_s
         Periods at which the gaps between polls themselves repeat, the strongest first: what shows there may be theirs.
     notes
@@ -154,7 +154,7 @@ class RateSeries:
         """
         edges_ns, deltas = checked_deltas(t_ns, delta_bytes)
         windows = windows_between(edges_ns, deltas)
-        if windows.refresh_s is not None:
+        if windows.n_stale:
             deltas = np.add.reduceat(deltas[: windows.i_read[-1]], windows.i_read[:-1])
         known, flags = np.ones(deltas.size, dtype=bool), np.zeros(deltas.size, dtype=np.uint16)
         return cls._of(windows, Steps(delta_bytes=deltas, known=known, flags=flags), capacity_bps=capacity_bps)

@@ -65,8 +65,8 @@ def steps_of(value: NDArray[np.uint64], widths_ns: NDArray[np.int64], *, width_b
     -----
     Values stay unsigned integers until they are differenced, so nothing is rounded before.
 
-    A step back is a wrap if the bytes so implied are less than half the counter's range and what the traffic about
-    can be (`wraps`); a reset if the counter lost more than half of its value: the bytes since are counted, what came
+    A step back is a wrap if the bytes so implied are less than half the counter's range and what traffic can be
+    (`wraps`); a reset if the counter lost more than half of its value: the bytes since are counted, what came
     before and when is not known; any other is impossible and moves nothing. A counter at its end is saturated.
     """
     if value.size < 2:

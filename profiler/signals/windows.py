@@ -1,4 +1,4 @@
-"""The windows of a series: between reads, or between the counter's own ticks where those are slower."""
+"""The windows of a series: between reads that saw something new, or the counter's own ticks where those are slower."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from profiler.refresh import at_ticks, refresh_of_moves
 from profiler.schema import Flag
 from profiler.signals.polls import repeating_gaps_s
+from profiler.signals.stale import stale_reads
 
 __all__ = ["Windows", "windows_between"]
 
@@ -60,8 +61,7 @@ def windows_between(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -
     poll_periods_s = repeating_gaps_s(t_ns)
     refresh = refresh_of_moves(t_ns, moved_bytes)
     if refresh is None:
-        flags = np.zeros(t_ns.size - 1, dtype=np.uint16)
-        return Windows(edges_ns=t_ns, i_read=np.arange(t_ns.size), flags=flags, poll_periods_s=poll_periods_s)
+        return _between_reads(t_ns, stale_reads(moved_bytes), poll_periods_s=poll_periods_s)
     ticks = at_ticks(t_ns, refresh)
     stale = np.where(ticks.n_polls[1:] > 1, Flag.STALE, Flag.NONE)
     missed = np.where(ticks.n_passed[1:] > 1, Flag.MISSED, Flag.NONE)
@@ -72,5 +72,18 @@ def windows_between(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -
         refresh_s=refresh.interval_s,
         refresh_phase_s=refresh.phase_s,
         n_stale=int(t_ns.size - ticks.t_ns.size),
+        poll_periods_s=poll_periods_s,
+    )
+
+
+def _between_reads(t_ns: NDArray[np.int64], stale: NDArray[np.bool_], *, poll_periods_s: tuple[float, ...]) -> Windows:
+    """Return the windows between reads, those to a stale read and from it made one."""
+    i_read = np.flatnonzero(~stale)
+    flags = np.where(np.diff(i_read) > 1, Flag.STALE, Flag.NONE).astype(np.uint16)
+    return Windows(
+        edges_ns=t_ns[i_read],
+        i_read=i_read,
+        flags=flags,
+        n_stale=t_ns.size - i_read.size,
         poll_periods_s=poll_periods_s,
     )

@@ -8,6 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from profiler.units import BITS_PER_BYTE, NS_PER_S
+
 __all__ = ["UNKNOWN_BITS", "Wraps", "find_wraps"]
 
 UNKNOWN_BITS: Final = 64
@@ -19,12 +21,15 @@ MIN_MOVING: Final = 8
 """With fewer windows in which the counter went forward, and moved, it is not known what the traffic can be."""
 FITS: Final = 2.0
 """A wrap's bytes fit if their rate is at most so many times the highest rate of the other windows."""
-UNFIT: Final = 16.0
-"""The same for a counter known to be narrow, whose every step back is likelier a wrap."""
+FASTEST_BPS: Final = 4e12
+"""No port of this decade is faster: a step back of a narrow counter that would have to be is a reset, not a wrap."""
 MAX_PART: Final = 0.25
 """Part of a counter's range that a wrap of unknown width may imply: more is no sign of the width."""
-SEVERAL: Final = 0.5
-"""Windows whose traffic, at the mean rate of the others, is more than this part of the range may hold several wraps."""
+SEVERAL: Final = 0.4
+"""Windows whose traffic, at the mean rate, is more than this part of the range may hold several wraps; traffic that
+always does looks like half of it."""
+USUAL: Final = 2.0
+"""The mean rate is that of windows no longer than so many typical ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -90,7 +95,7 @@ def find_wraps(
     is_wrap = back & (implied < 2.0**width / 2) & (implied <= most_bytes)
     is_unknown = np.zeros(back.size, dtype=bool)
     if width < UNKNOWN_BITS:
-        is_unknown = _may_hold_several(np.where(is_wrap, implied, forward_bytes), widths_ns, width_bits=width)
+        is_unknown = _may_hold_several(implied, widths_ns, width_bits=width)
     return Wraps(
         width_bits=width,
         is_wrap=is_wrap,
@@ -115,13 +120,14 @@ def _notes(width_bits: int, *, n_wraps: int, n_unknown: int, is_shown: bool) -> 
 def _most_bytes(
     forward_bytes: NDArray[np.float64], widths_ns: NDArray[np.int64], *, forward: NDArray[np.bool_], is_given: bool
 ) -> NDArray[np.float64]:
-    """Return what a wrap may imply in each window, by the highest rate of the windows that went forward."""
+    """Return what a wrap may imply in each window: what the highest rate of the others, or any port, can carry."""
+    if is_given:
+        return np.asarray(widths_ns * (FASTEST_BPS / BITS_PER_BYTE / NS_PER_S), dtype=np.float64)
     n_forward, n_moving = np.count_nonzero(forward), np.count_nonzero(forward_bytes)
     if n_forward < MIN_FORWARD or n_moving < MIN_MOVING:
-        return np.full(widths_ns.size, np.inf if is_given else -1.0)
+        return np.full(widths_ns.size, -1.0)
     peak_rate = float((forward_bytes / widths_ns).max())
-    factor = UNFIT if is_given else FITS
-    return (widths_ns * (factor * peak_rate)).astype(np.float64)
+    return np.asarray(widths_ns * (FITS * peak_rate), dtype=np.float64)
 
 
 def _implied(value: NDArray[np.uint64], width_bits: int) -> NDArray[np.float64]:
@@ -140,10 +146,9 @@ def _width_shown(value: NDArray[np.uint64], back: NDArray[np.bool_], *, most_byt
 
 
 def _may_hold_several(
-    delta_bytes: NDArray[np.float64], widths_ns: NDArray[np.int64], *, width_bits: int
+    implied_bytes: NDArray[np.float64], widths_ns: NDArray[np.int64], *, width_bits: int
 ) -> NDArray[np.bool_]:
-    """Return which windows are so long that a narrow counter may wrap more than once in them."""
-    usual = widths_ns <= 2.0 * np.median(widths_ns)
-    mean_rate = float(delta_bytes[usual].sum()) / float(widths_ns[usual].sum())
-    several: NDArray[np.bool_] = ~usual & (mean_rate * widths_ns > SEVERAL * 2.0**width_bits)
-    return several
+    """Return in which windows a narrow counter may wrap more than once."""
+    usual = widths_ns <= USUAL * np.median(widths_ns)
+    mean_rate = float(implied_bytes[usual].sum()) / float(widths_ns[usual].sum())
+    return np.asarray(mean_rate * widths_ns > SEVERAL * 2.0**width_bits)
