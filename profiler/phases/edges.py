@@ -25,11 +25,15 @@ LEAST_GAP_FRAC: Final = 0.25
 """Computing takes its time even when bursts stretch: this part of the last Down stretch stays Down."""
 NEAR_FRAC: Final = 0.25
 """The part of a burst next to its edge, whose rate tells how full the windows at the edge are."""
+MOST_WINDOWS: Final = 4
+FULL_QUANTILE: Final = 0.95
 MIN_WINDOWS: Final = 2.5
 """A burst of more windows has at least one of its own within, which tells its rate."""
 MIN_MOVED_FRAC: Final = 0.2
 """An iteration in which a burst moves less than this fraction of what it typically does has no such burst."""
 BEFORE_FRAC: Final = 0.5
+LEAST_BEFORE: Final = 2.0
+"""Windows that it takes to see what comes before a burst."""
 MIN_STEP_FRAC: Final = 0.5
 """A burst rises by this fraction of its height above the second half of the Down stretch before it."""
 MIN_CYCLES: Final = 8
@@ -44,11 +48,13 @@ USUAL_WINDOWS: Final = 2.0
 class Edges:
     """Start and end of every burst in every iteration, in seconds after the traffic begins.
 
-    ``start_s``, ``end_s`` float64 and ``present`` (whether the burst is there) bool, shape (n_cycles, n_bursts).
+    ``start_s``, ``end_s``, ``late_s`` (start after where the typical iteration has it) float64 and ``present`` (whether
+    the burst is there) bool, shape (n_cycles, n_bursts).
     """
 
     start_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
+    late_s: NDArray[np.float64]
     present: NDArray[np.bool_]
 
 
@@ -93,38 +99,27 @@ def measure_edges(traffic: Traffic, bounds_s: NDArray[np.float64], *, shape: Sha
     if is_clear:
         start_s, end_s = _between_windows(traffic, start_s, end_s, shape=shape)
     return Edges(
-        start_s=start_s, end_s=end_s, present=_present(traffic, start_s, end_s, bounds_s=bounds_s, shape=shape)
+        start_s=start_s,
+        end_s=end_s,
+        late_s=start_s - bounds_s[:, :1] - np.array([burst.start_s for burst in shape.bursts]),
+        present=_present(traffic, start_s, end_s, bounds_s=bounds_s, shape=shape),
     )
 
 
-def without_events(edges: Edges, starts_s: NDArray[np.float64], *, shape: Shape, dt_s: float) -> Edges:
+def without_events(edges: Edges, *, dt_s: float) -> Edges:
     """Return edges with those put back where the others lie that something else than the burst has moved.
 
-    Parameters
-    ----------
-    edges
-        As measured.
-    starts_s
-        Start of each iteration, shape (n_cycles,).
-    shape
-        The bursts of a typical iteration.
-    dt_s
-        Window of the series.
-
-    Notes
-    -----
-    A checkpoint that follows a burst, or stands before one, looks like part of it. Congestion stretches bursts too,
-    but more often than in one iteration of ten.
+    A checkpoint that follows a burst, or stands before one, looks like part of it. Congestion stretches bursts too, but
+    more often than in one iteration of ten.
     """
-    start_s, end_s = edges.start_s.copy(), edges.end_s.copy()
-    for i, burst in enumerate(shape.bursts):
-        rows = edges.present[:, i]
+    start_s, end_s, late_s = edges.start_s.copy(), edges.end_s.copy(), edges.late_s.copy()
+    for i, rows in enumerate(edges.present.T):
         if np.count_nonzero(rows) < MIN_CYCLES:
             continue
-        expected_s = starts_s[rows] + burst.start_s
-        start_s[rows, i] = expected_s + _usual(start_s[rows, i] - expected_s, dt_s=dt_s)
+        late_s[rows, i] = _usual(edges.late_s[rows, i], dt_s=dt_s)
+        start_s[rows, i] += late_s[rows, i] - edges.late_s[rows, i]
         end_s[rows, i] = start_s[rows, i] + _usual(end_s[rows, i] - start_s[rows, i], dt_s=dt_s)
-    return Edges(start_s=start_s, end_s=end_s, present=edges.present)
+    return Edges(start_s=start_s, end_s=end_s, late_s=late_s, present=edges.present)
 
 
 def stand_out(traffic: Traffic, edges: Edges, *, shape: Shape) -> NDArray[np.bool_]:
@@ -135,7 +130,9 @@ def stand_out(traffic: Traffic, edges: Edges, *, shape: Shape) -> NDArray[np.boo
     """
     from_s, to_s = (np.clip(edge_s, 0.0, traffic.n_bins * traffic.dt_s) for edge_s in (edges.start_s, edges.end_s))
     widths_s = np.maximum(to_s - from_s, traffic.dt_s)
-    before_s = np.maximum(traffic.dt_s, BEFORE_FRAC * _gaps_before(edges))
+    before_s = BEFORE_FRAC * _gaps_before(edges)
+    if (before_s < LEAST_BEFORE * traffic.dt_s).any():
+        return edges.present
     at_s = edges.start_s - traffic.dt_s
     up_bps = (traffic.bits_at(edges.end_s) - traffic.bits_at(edges.start_s)) / widths_s
     before_bps = (traffic.bits_at(at_s) - traffic.bits_at(at_s - before_s)) / before_s
@@ -228,16 +225,26 @@ def _between_windows(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return edges moved within the windows around them, by how much of these a burst at its rate there would fill."""
     dt_s = traffic.dt_s
-    first_bps, last_bps = (np.array([burst.rates_bps[i] for burst in shape.bursts]) for i in (0, -1))
+    full_bps = _full_rate(traffic, start_s, end_s)
     near_s = np.maximum(NEAR_FRAC * (end_s - start_s), dt_s)
     has_inside = end_s - start_s > MIN_WINDOWS * dt_s
     after_bps = (traffic.bits_at(start_s + dt_s + near_s) - traffic.bits_at(start_s + dt_s)) / near_s
     before_bps = (traffic.bits_at(end_s - dt_s) - traffic.bits_at(end_s - dt_s - near_s)) / near_s
-    begins = _filled(traffic, start_s, full_bps=np.where(has_inside, after_bps, first_bps), shape=shape)
-    stops = _filled(traffic, end_s, full_bps=np.where(has_inside, before_bps, last_bps), shape=shape)
+    begins = _filled(traffic, start_s, full_bps=np.where(has_inside, after_bps, full_bps), shape=shape)
+    stops = _filled(traffic, end_s, full_bps=np.where(has_inside, before_bps, full_bps), shape=shape)
     starts_s, ends_s = start_s + dt_s * (1 - begins), end_s - dt_s * (1 - stops)
     short = ends_s <= starts_s
     return np.where(short, start_s, starts_s), np.where(short, np.maximum(end_s, start_s + dt_s), ends_s)
+
+
+def _full_rate(traffic: Traffic, start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rate of each burst in windows that it fills, shape (n_bursts,).
+
+    Of a short burst most windows hold but a part; where one falls well there is one that is full.
+    """
+    first_s = np.minimum(start_s + np.arange(MOST_WINDOWS)[:, None, None] * traffic.dt_s, end_s - traffic.dt_s)
+    rates_bps = (traffic.bits_at(first_s + traffic.dt_s) - traffic.bits_at(first_s)) / traffic.dt_s
+    return np.asarray(np.quantile(rates_bps.max(axis=0), FULL_QUANTILE, axis=0))
 
 
 def _filled(

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from profiler.errors import UsageError
 from profiler.period.detect import detect_period
 from profiler.phases.cautions import bounded_confidence, cautions
-from profiler.phases.edges import measure_edges
-from profiler.phases.fold import Fold, cycle_bounds, fold_cycles
+from profiler.phases.iteration import Iteration, find_iteration
 from profiler.phases.jobs import part_jobs
-from profiler.phases.measure import folded_ups, measured_ups, whole_phase, without_false_levels
-from profiler.phases.outliers import find_outliers
-from profiler.phases.phase import Outlier, Phase, with_downs
 from profiler.phases.profile import TrafficProfile
-from profiler.phases.shape import Shape, find_bursts
-from profiler.phases.timing import fit_clock
-from profiler.phases.traffic import Traffic
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -28,11 +20,6 @@ if TYPE_CHECKING:
     from profiler.signals import RateSeries
 
 __all__ = ["extract_phases", "profile"]
-
-MAX_MEASURED: Final = 256
-"""Quartiles of more iterations are no surer; those measured are spread over all, the last one among them."""
-MAX_SLACK_FRAC: Final = 0.1
-"""However much iterations seem to wander, a burst's edge is expected within a few times this fraction of the period."""
 
 
 def profile(series: RateSeries) -> TrafficProfile:
@@ -70,22 +57,12 @@ def extract_phases(series: RateSeries, estimate: PeriodEstimate) -> TrafficProfi
         return _described(series, estimate, iteration=None)
     _check(series, estimate, period_s=estimate.period_s)
     if not estimate.others:
-        return _described(series, estimate, iteration=_iteration(series, estimate, period_s=estimate.period_s))
+        return _described(series, estimate, iteration=find_iteration(series, estimate, period_s=estimate.period_s))
     others = [other for other in estimate.others if other.period_s is not None]
     for other in others:
         _check(series, other, period_s=other.period_s or 0.0)
     first, *rest = (extract_phases(part, one) for part, one in part_jobs(series, [estimate, *others]))
     return replace(first, others=tuple(rest), other_periods_s=tuple(one.period_s for one in rest if one.period_s))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Iteration:
-    """A typical iteration and what was unlike it; ``anchor_s`` is where one began, seconds after the series does."""
-
-    phases: tuple[Phase, ...]
-    fold_bps: NDArray[np.float64]
-    anchor_s: float | None
-    outliers: tuple[Outlier, ...]
 
 
 def _check(series: RateSeries, estimate: PeriodEstimate, *, period_s: float) -> None:
@@ -107,64 +84,11 @@ def _check(series: RateSeries, estimate: PeriodEstimate, *, period_s: float) -> 
         )
 
 
-def _iteration(series: RateSeries, estimate: PeriodEstimate, *, period_s: float) -> _Iteration:
-    traffic, starts_s, offset_s = _followed_part(series, estimate.starts_s, period_s=period_s)
-    bounds_s = cycle_bounds(starts_s, period_s=period_s)
-    fold = fold_cycles(traffic, bounds_s, period_s=period_s)
-    outliers = find_outliers(traffic, starts_s, t0_ns=_at(series, offset_s), are_onsets=estimate.at_onsets)
-    shape = find_bursts(fold)
-    if shape is None:
-        phases = (whole_phase(float(fold.rate_bps.mean()), period_s=period_s),)
-        return _Iteration(phases=phases, fold_bps=fold.rate_bps, anchor_s=None, outliers=outliers)
-    ups, firsts_s = _ups(traffic, bounds_s, fold=fold, shape=shape, jitter_frac=estimate.jitter_frac or 0.0)
-    turn_bins = round(shape.bursts[0].start_s / fold.bin_s)
-    return _Iteration(
-        phases=with_downs(ups, period_s=period_s, rate_bps=shape.down_bps),
-        fold_bps=np.roll(fold.rate_bps, -turn_bins),
-        anchor_s=_anchor(firsts_s, period_s=period_s, dt_s=traffic.dt_s) + offset_s,
-        outliers=outliers,
-    )
-
-
-def _followed_part(
-    series: RateSeries, starts_s: NDArray[np.float64], *, period_s: float
-) -> tuple[Traffic, NDArray[np.float64], float]:
-    """Return the traffic while iterations were followed, their starts after it begins, and when that is."""
-    edges_s = (series.edges_ns - series.edges_ns[0]) / NS_PER_S
-    first = max(0, int(np.searchsorted(edges_s, starts_s[0] - period_s)) - 1)
-    end = min(series.n_samples, int(np.searchsorted(edges_s, starts_s[-1] + 2 * period_s)))
-    offset_s = float(edges_s[first])
-    return Traffic.of(series.between(first, end).resample(series.dt_s)), starts_s - offset_s, offset_s
-
-
-def _ups(
-    traffic: Traffic, bounds_s: NDArray[np.float64], *, fold: Fold, shape: Shape, jitter_frac: float
-) -> tuple[list[Phase], NDArray[np.float64]]:
-    """Return the Up phases, and when each iteration's first one began."""
-    if not shape.is_clear:
-        return folded_ups(shape, period_s=fold.period_s), bounds_s[:, 0] + shape.bursts[0].start_s
-    slack_s = min(jitter_frac, MAX_SLACK_FRAC) * fold.period_s
-    step = -(-len(bounds_s) // MAX_MEASURED)
-    edges = measure_edges(traffic, bounds_s[::-step][::-1], shape=shape, slack_s=slack_s)
-    shape = without_false_levels(traffic, edges, shape=shape)
-    ups = measured_ups(traffic, edges, shape=shape, period_s=fold.period_s)
-    return ups, edges.start_s[edges.present[:, 0], 0]
-
-
-def _anchor(firsts_s: NDArray[np.float64], *, period_s: float, dt_s: float) -> float:
-    """Return when the last iteration began: where all say so if they keep time, else where it says so itself."""
-    clock = fit_clock(firsts_s, period_s=period_s, dt_s=dt_s)
-    if clock is None:
-        return float(firsts_s[-1])
-    n_before = np.rint((firsts_s - firsts_s[-1]) / clock.period_s)
-    return float(np.median(firsts_s - n_before * period_s))
-
-
 def _at(series: RateSeries, t_s: float) -> int:
     return int(series.edges_ns[0]) + round(t_s * NS_PER_S)
 
 
-def _described(series: RateSeries, estimate: PeriodEstimate, *, iteration: _Iteration | None) -> TrafficProfile:
+def _described(series: RateSeries, estimate: PeriodEstimate, *, iteration: Iteration | None) -> TrafficProfile:
     phases = iteration.phases if iteration else ()
     ups = [phase for phase in phases if phase.kind == "up"]
     duty_frac = sum(up.width_s for up in ups) / estimate.period_s if estimate.period_s else None

@@ -27,7 +27,7 @@ MAX_CYCLES: Final = 2000
 IQR_OF_NORMAL: Final = 1.349
 """Distance between the quartiles of a normal distribution, in standard deviations."""
 MIN_SPREAD_CYCLES: Final = 3
-STEADY_FRAC: Final = 0.8
+STEADY_FRAC: Final = 0.5
 """The bins in which iterations differ most lie at the edges of bursts: what moves there is the edge, not the rate."""
 
 

@@ -70,7 +70,7 @@ def _own_mask(series: RateSeries, profile: TrafficProfile) -> NDArray[np.bool_]:
     shape = _with_spreads(shape, traffic, bounds_s)
     slack_s = min(profile.jitter_frac or 0.0, MAX_SLACK_FRAC) * period_s
     edges = measure_edges(traffic, bounds_s, shape=shape, slack_s=slack_s)
-    edges = without_events(edges, starts_s, shape=shape, dt_s=traffic.dt_s)
+    edges = without_events(edges, dt_s=traffic.dt_s)
     shown = stand_out(traffic, edges, shape=shape) if shape.is_clear else np.ones(edges.present.shape, dtype=bool)
     return _covered(series, edges.start_s[shown], edges.end_s[shown])
 

@@ -23,7 +23,7 @@ MAX_POOLED_FRAC: Final = 0.125
 MIN_VOLUME_FRAC: Final = 0.04
 """A burst that moves a smaller fraction of what the largest one does is not a phase of its own."""
 RESOLVED_SAMPLES: Final = 2.0
-"""Gaps and bursts shorter than this many windows of the series are texture."""
+"""Gaps shorter than this many windows of the series are texture."""
 MIN_BINS: Final = 2
 PLATEAU_FACTOR: Final = 2
 """A level of a burst lasts this many times what a burst does at least: a window at an edge is half a burst's rate."""
@@ -187,7 +187,7 @@ def _bursts(rate_bps: NDArray[np.float64], first: int, end: int, *, down_bps: fl
         if levels[a] < GAP_DEPTH * min(before, after):
             levels[a:b] = min(before, after)
     found = []
-    for a, b in _without_dips(values, levels, n_least=n_least):
+    for a, b in _without_dips(values, levels):
         start = first + a - _beyond(rate_bps, first + a, step=-1, half=down_bps + 0.5 * levels[a])
         stop = first + b + _beyond(rate_bps, first + b - 1, step=1, half=down_bps + 0.5 * levels[b - 1])
         cuts = [c for c in bounds[1:-1] if a + 1 < c < b - 1 and levels[c] != levels[c - 1]]
@@ -203,7 +203,7 @@ def _bursts(rate_bps: NDArray[np.float64], first: int, end: int, *, down_bps: fl
     return found
 
 
-def _without_dips(values: NDArray[np.float64], levels: NDArray[np.float64], *, n_least: int) -> NDArray[np.int64]:
+def _without_dips(values: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the runs above half their level; dips that do not come near Down in the typical iteration are texture."""
     below = runs(values < 0.5 * levels)
     above = np.ones(values.size, dtype=bool)
@@ -211,7 +211,7 @@ def _without_dips(values: NDArray[np.float64], levels: NDArray[np.float64], *, n
         is_edge = a == 0 or b == values.size
         if is_edge or values[a:b].min() < GAP_FLOOR * levels[a]:
             above[a:b] = False
-    return runs(above, min_gap_bins=n_least, min_run_bins=n_least)
+    return runs(above, min_gap_bins=MIN_BINS, min_run_bins=MIN_BINS)
 
 
 def _inner(bounds: list[int], levels: NDArray[np.float64]) -> list[tuple[tuple[int, int], float, float]]:

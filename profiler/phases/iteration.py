@@ -1,0 +1,126 @@
+"""The typical iteration of a series: its phases, its folded demand, and the iterations unlike it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from profiler.period.length import robust_spread
+from profiler.phases.edges import Edges, measure_edges
+from profiler.phases.fold import Fold, cycle_bounds, fold_cycles
+from profiler.phases.measure import folded_ups, measured_ups, whole_phase, without_false_levels
+from profiler.phases.outliers import find_outliers
+from profiler.phases.phase import Outlier, Phase, with_downs
+from profiler.phases.shape import Shape, find_bursts
+from profiler.phases.timing import fit_clock
+from profiler.phases.traffic import Traffic
+from profiler.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from profiler.period.estimate import PeriodEstimate
+    from profiler.signals import RateSeries
+
+__all__ = ["Iteration", "find_iteration"]
+
+MAX_MEASURED: Final = 256
+"""Quartiles of more iterations are no surer; those measured are spread over all, the last one among them."""
+MAX_SLACK_FRAC: Final = 0.1
+"""However much iterations seem to wander, a burst's edge is expected within a few times this fraction of the period."""
+MAX_BLUR_WINDOWS: Final = 0.5
+"""Starts that stray further from where bursts begin blur the fold: it is then folded again by the bursts themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Iteration:
+    """A typical iteration and those unlike it.
+
+    ``fold_bps`` is the folded demand from the first Up phase on, shape (n_bins,). ``anchor_s`` is when one iteration
+    began, in seconds after the series does; None where Up and Down do not stand apart.
+    """
+
+    phases: tuple[Phase, ...]
+    fold_bps: NDArray[np.float64]
+    anchor_s: float | None
+    outliers: tuple[Outlier, ...]
+
+
+def find_iteration(series: RateSeries, estimate: PeriodEstimate, *, period_s: float) -> Iteration:
+    """Return the typical iteration of a series that has one job, whose iterations were followed."""
+    traffic, starts_s, offset_s = _followed_part(series, estimate.starts_s, period_s=period_s)
+    outliers = find_outliers(
+        traffic,
+        starts_s,
+        t0_ns=int(series.edges_ns[0]) + round(offset_s * NS_PER_S),
+        are_onsets=estimate.at_onsets,
+    )
+    fold = fold_cycles(traffic, cycle_bounds(starts_s, period_s=period_s), period_s=period_s)
+    shape = find_bursts(fold)
+    if shape is None:
+        phases = (whole_phase(float(fold.rate_bps.mean()), period_s=period_s),)
+        return Iteration(phases=phases, fold_bps=fold.rate_bps, anchor_s=None, outliers=outliers)
+    slack_s = min(estimate.jitter_frac or 0.0, MAX_SLACK_FRAC) * period_s
+    ups, firsts_s, fold, shape = _ups(traffic, starts_s, fold=fold, shape=shape, slack_s=slack_s)
+    return Iteration(
+        phases=with_downs(ups, period_s=period_s, rate_bps=shape.down_bps),
+        fold_bps=np.roll(fold.rate_bps, -round(shape.bursts[0].start_s / fold.bin_s)),
+        anchor_s=_anchor(firsts_s, period_s=period_s, dt_s=traffic.dt_s) + offset_s,
+        outliers=outliers,
+    )
+
+
+def _followed_part(
+    series: RateSeries, starts_s: NDArray[np.float64], *, period_s: float
+) -> tuple[Traffic, NDArray[np.float64], float]:
+    """Return the traffic while iterations were followed, their starts after it begins, and when that is."""
+    edges_s = (series.edges_ns - series.edges_ns[0]) / NS_PER_S
+    first = max(0, int(np.searchsorted(edges_s, starts_s[0] - period_s)) - 1)
+    end = min(series.n_samples, int(np.searchsorted(edges_s, starts_s[-1] + 2 * period_s)))
+    offset_s = float(edges_s[first])
+    return Traffic.of(series.between(first, end).resample(series.dt_s)), starts_s - offset_s, offset_s
+
+
+def _ups(
+    traffic: Traffic, starts_s: NDArray[np.float64], *, fold: Fold, shape: Shape, slack_s: float
+) -> tuple[list[Phase], NDArray[np.float64], Fold, Shape]:
+    """Return the Up phases, when each iteration's first one began, and the fold and its shape that they are of."""
+    period_s = fold.period_s
+    if not shape.is_clear:
+        return folded_ups(shape, period_s=period_s), starts_s + shape.bursts[0].start_s, fold, shape
+    bounds_s = cycle_bounds(starts_s, period_s=period_s)
+    edges = _measured(traffic, bounds_s, shape=shape, slack_s=slack_s)
+    if _is_blurred(edges, dt_s=traffic.dt_s):
+        every = measure_edges(traffic, bounds_s, shape=shape, slack_s=slack_s)
+        aligned_s = cycle_bounds(every.start_s[every.present[:, 0], 0], period_s=period_s)
+        sharper = fold_cycles(traffic, aligned_s, period_s=period_s) if len(aligned_s) else fold
+        sharper_shape = find_bursts(sharper)
+        if sharper_shape is not None and sharper_shape.is_clear:
+            fold, shape = sharper, sharper_shape
+            edges = _measured(traffic, aligned_s if len(aligned_s) else bounds_s, shape=shape, slack_s=slack_s)
+    shape = without_false_levels(traffic, edges, shape=shape)
+    ups = measured_ups(traffic, edges, shape=shape, period_s=period_s)
+    return ups, edges.start_s[edges.present[:, 0], 0], fold, shape
+
+
+def _measured(traffic: Traffic, bounds_s: NDArray[np.float64], *, shape: Shape, slack_s: float) -> Edges:
+    """Measure bursts in iterations spread over all."""
+    step = -(-len(bounds_s) // MAX_MEASURED)
+    return measure_edges(traffic, bounds_s[::-step][::-1], shape=shape, slack_s=slack_s)
+
+
+def _is_blurred(edges: Edges, *, dt_s: float) -> bool:
+    """Return whether first bursts begin at different times after the starts that the fold was made with."""
+    late_s = edges.late_s[edges.present[:, 0], 0]
+    return late_s.size > 1 and robust_spread(late_s) > MAX_BLUR_WINDOWS * dt_s
+
+
+def _anchor(firsts_s: NDArray[np.float64], *, period_s: float, dt_s: float) -> float:
+    """Return when the last iteration began: where all say so if they keep time, else where it says so itself."""
+    clock = fit_clock(firsts_s, period_s=period_s, dt_s=dt_s)
+    if clock is None:
+        return float(firsts_s[-1])
+    n_before = np.rint((firsts_s - firsts_s[-1]) / clock.period_s)
+    return float(np.median(firsts_s - n_before * period_s))
