@@ -154,7 +154,7 @@ class RateSeries:
         """
         edges_ns, deltas = checked_deltas(t_ns, delta_bytes)
         windows = windows_between(edges_ns, deltas)
-        if windows.n_stale:
+        if not isinstance(windows.i_read, slice) and windows.i_read.size > 1:
             deltas = np.add.reduceat(deltas[: windows.i_read[-1]], windows.i_read[:-1])
         known, flags = np.ones(deltas.size, dtype=bool), np.zeros(deltas.size, dtype=np.uint16)
         return cls._of(windows, Steps(delta_bytes=deltas, known=known, flags=flags), capacity_bps=capacity_bps)

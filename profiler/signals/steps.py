@@ -31,7 +31,10 @@ class Steps:
 
 def moved_bytes(value: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Return by how much a counter moved between reads, negative where it stepped back; shape (n_reads - 1,)."""
-    return (value[1:] - value[:-1]).view(np.int64).astype(np.float64)
+    moved = (value[1:] - value[:-1]).astype(np.float64)
+    back = np.flatnonzero(value[1:] < value[:-1])
+    moved[back] = -(value[back] - value[back + 1]).astype(np.float64)
+    return moved
 
 
 def bad_reads(value: NDArray[np.uint64], *, width_bits: int) -> NDArray[np.bool_]:
@@ -72,7 +75,8 @@ def steps_of(value: NDArray[np.uint64], widths_ns: NDArray[np.int64], *, width_b
     if value.size < 2:
         return Steps(delta_bytes=np.zeros(0), known=np.zeros(0, dtype=bool), flags=np.zeros(0, dtype=np.uint16))
     forward = value[1:] >= value[:-1]
-    delta_bytes = np.where(forward, value[1:] - value[:-1], np.uint64(0)).astype(np.float64)
+    delta_bytes = moved_bytes(value)
+    delta_bytes[~forward] = 0.0
     wraps = find_wraps(value, delta_bytes, widths_ns=widths_ns, back=~forward, width_bits=width_bits)
     flags = np.zeros(delta_bytes.size, dtype=np.uint16)
     known = ~wraps.is_unknown

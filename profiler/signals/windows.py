@@ -24,7 +24,8 @@ class Windows:
     edges_ns
         Their ends, strictly increasing, shape (n_samples + 1,).
     i_read
-        The read that tells where the counter stood at each edge, strictly increasing, shape (n_samples + 1,).
+        The read that tells where the counter stood at each edge, strictly increasing, shape (n_samples + 1,); a slice
+        of all where each read is an edge.
     flags
         ``STALE`` where several reads saw the tick that ends a window, ``MISSED`` where no read saw one within it;
         shape (n_samples,).
@@ -38,7 +39,7 @@ class Windows:
     """
 
     edges_ns: NDArray[np.int64]
-    i_read: NDArray[np.int64]
+    i_read: NDArray[np.int64] | slice
     flags: NDArray[np.uint16]
     refresh_s: float | None = None
     refresh_phase_s: float | None = None
@@ -57,7 +58,7 @@ def windows_between(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -
         By how much the counter moved from each read to the next; 0 where it did not, shape (n_reads - 1,).
     """
     if t_ns.size < 2:
-        return Windows(edges_ns=t_ns[:0], i_read=np.zeros(0, dtype=np.int64), flags=np.zeros(0, dtype=np.uint16))
+        return Windows(edges_ns=t_ns[:0], i_read=slice(0, 0), flags=np.zeros(0, dtype=np.uint16))
     poll_periods_s = repeating_gaps_s(t_ns)
     refresh = refresh_of_moves(t_ns, moved_bytes)
     if refresh is None:
@@ -78,6 +79,9 @@ def windows_between(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -
 
 def _between_reads(t_ns: NDArray[np.int64], stale: NDArray[np.bool_], *, poll_periods_s: tuple[float, ...]) -> Windows:
     """Return the windows between reads, those to a stale read and from it made one."""
+    if not stale.any():
+        flags = np.zeros(t_ns.size - 1, dtype=np.uint16)
+        return Windows(edges_ns=t_ns, i_read=slice(None), flags=flags, poll_periods_s=poll_periods_s)
     i_read = np.flatnonzero(~stale)
     flags = np.where(np.diff(i_read) > 1, Flag.STALE, Flag.NONE).astype(np.uint16)
     return Windows(

@@ -158,9 +158,9 @@ def test_resets_and_wraps_step_back() -> None:
 
 def test_stale_reads_hold_bytes_back() -> None:
     for made in _traces("stale"):
-        up = made.up_mask()
+        up = made.up_mask(made.reads.t_ns)
         inside = up[1:-1] & up[:-2] & up[2:]
-        assert 0.03 < np.mean(made.series.delta_bytes[1:-1][inside] == 0) < 0.35
+        assert 0.03 < np.mean(np.diff(made.reads.value)[1:-1][inside] == 0) < 0.35
 
 
 def test_refreshed_counters_are_rebuilt_at_their_own_clock() -> None:
