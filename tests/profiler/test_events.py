@@ -116,9 +116,8 @@ def test_a_checkpoint_is_an_outlier_and_leaves_the_period_alone() -> None:
     found = profile_events(job.events())
 
     assert found.period_s == pytest.approx(0.1, abs=1e-9)
-    assert [(outlier.t_ns, outlier.duration_s) for outlier in found.outliers] == [
-        (T0_NS + 1200 * MS, pytest.approx(5.1))
-    ]
+    assert [outlier.t_ns for outlier in found.outliers] == [T0_NS + 1200 * MS]
+    assert found.outliers[0].duration_s == pytest.approx(5.1)
     assert any("1 collectives outside the repeating block" in warning for warning in found.warnings)
 
 
@@ -179,9 +178,8 @@ def test_durations_that_are_not_known_leave_the_mean_rate() -> None:
     )
 
     assert found.period_s == pytest.approx(0.1, abs=1e-9)
-    assert [(phase.kind, phase.width_s, phase.rate_bps) for phase in found.phases] == [
-        ("up", pytest.approx(0.1), pytest.approx(3 * 8e6 / 0.1))
-    ]
+    assert [phase.kind for phase in found.phases] == ["up"]
+    assert (found.phases[0].width_s, found.phases[0].rate_bps) == pytest.approx((0.1, 3 * 8e6 / 0.1))
     assert any("Up and Down cannot be told" in warning for warning in found.warnings)
 
 
@@ -238,7 +236,12 @@ def test_amounts_that_cannot_be_are_refused_with_their_place(column: str, value:
     columns[column][1] = value
 
     with pytest.raises(BadInput, match=message):
-        CollectiveEvents(**columns, key=["a", "b"])
+        CollectiveEvents(
+            start_ns=columns["start_ns"],
+            duration_ns=columns["duration_ns"],
+            bytes=columns["bytes"],
+            key=["a", "b"],
+        )
 
 
 def test_columns_of_different_length_are_refused() -> None:

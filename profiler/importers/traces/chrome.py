@@ -24,7 +24,7 @@ __all__ = ["ChromeTrace"]
 
 _LIST: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BETWEEN: Final = re.compile(rb"\}\s*,\s*\{")
-_CLOSE: Final = re.compile(rb"\}\s*\]\s*,")
+_CLOSE: Final = re.compile(rb"\}\s*\](\s*,|$)")
 _NOT_FINITE: Final = re.compile(rb"NaN|Infinity")
 MAX_PARTS: Final = 32
 """Objects that an event may hold; one that is still no object after so many ``}, {`` is damaged, and is passed over."""
@@ -56,6 +56,7 @@ class ChromeTrace:
         self._pieces = pieces
         self._name = name
         self._pending = b""
+        self._close = b""
         self._n_damaged = 0
 
     def events(self) -> Iterator[dict[str, Any]]:
@@ -93,6 +94,7 @@ class ChromeTrace:
         """Read what stands before the first event; return whether it was reached."""
         if self._pending.lstrip()[:1] == b"[":
             self._pending = self._pending.lstrip()[1:].lstrip()
+            self._close = b"}"
             return True
         found = _LIST.search(self._pending)
         if found is None:
@@ -101,32 +103,46 @@ class ChromeTrace:
         self._pending = self._pending[found.end() :].lstrip()
         return True
 
-    def _complete_events(self) -> Iterator[dict[str, Any]]:
-        """Yield the pending events that another one follows, and leave the rest."""
-        start = n_parts = 0
-        for between in _BETWEEN.finditer(self._pending):
-            event = _object(self._pending[start : between.start() + 1])
-            n_parts += 1
-            if event is None and n_parts < MAX_PARTS:
-                continue
+    def _complete_events(self, *, patience: int = MAX_PARTS) -> Iterator[dict[str, Any]]:
+        """Yield the pending events that another one follows, and leave the rest.
+
+        An event that is none up to any of the next ``patience`` places where one may end is damaged; the next begins at
+        the first of those.
+        """
+        places = list(_BETWEEN.finditer(self._pending))
+        start = i_place = 0
+        while i_place < len(places):
+            n_parts, event = self._event(start, places[i_place : i_place + MAX_PARTS])
+            if event is None and len(places) - i_place < patience:
+                break
             if event is None:
                 self._n_damaged += 1
             else:
                 yield event
-            start, n_parts = between.end() - 1, 0
+            start = places[i_place + n_parts - 1].end() - 1
+            i_place += n_parts
         self._pending = self._pending[start:]
+
+    def _event(self, start: int, places: list[re.Match[bytes]]) -> tuple[int, dict[str, Any] | None]:
+        """Return the event that begins at ``start`` and the number of the place where it ends; 1 and None if at none."""
+        for n_parts, place in enumerate(places, start=1):
+            event = _object(self._pending[start : place.start() + 1])
+            if event is not None:
+                return n_parts, event
+        return 1, None
 
     def _last_events(self) -> Iterator[dict[str, Any]]:
         """Yield what is left: one event and the keys after the list, or where the trace was cut."""
-        rest = self._pending.rstrip()
-        tail = _object(b'{"traceEvents":[' + rest)
-        if tail is None and rest.endswith(b"]"):
-            tail = _object(b'{"traceEvents":[' + rest + b"}")
+        tail = self._tail()
+        if tail is None:
+            yield from self._complete_events(patience=1)
+            tail = self._tail()
         if tail is not None:
             events = tail.pop("traceEvents")
             self.header |= tail
             yield from (event for event in events if isinstance(event, dict))
             return
+        rest = self._pending.rstrip()
         close = _CLOSE.search(rest)
         event = _object(rest.rstrip(b",").rstrip() if close is None else rest[: close.start() + 1])
         where = "in the middle of an event" if event is None and rest else "after an event"
@@ -135,6 +151,10 @@ class ChromeTrace:
         )
         if event is not None:
             yield event
+
+    def _tail(self) -> dict[str, Any] | None:
+        """Return what is pending as the end of a whole trace; None if it is not."""
+        return _object(b'{"traceEvents":[' + self._pending.rstrip() + self._close)
 
 
 def _object(text: bytes) -> dict[str, Any] | None:
