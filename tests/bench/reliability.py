@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
     from tests.bench.scoring import Judged
 
-__all__ = ["BIN_EDGES", "Bin", "draw", "reliability", "right_at_least"]
+__all__ = ["BIN_EDGES", "SURE", "Bin", "draw", "reliability", "right_at_least"]
 
 BIN_EDGES: Final = (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 """Finer where answers are given: what a reader asks is whether 0.9 means 0.9."""
+SURE: Final = 0.9
+"""Answers given with this confidence or more are those that TARGETS asks to be right."""
 Z_95: Final = 1.96
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from profiler.synth import PERIODIC
 from profiler.units import format_duration
-from tests.bench.reliability import reliability, right_at_least
+from tests.bench.reliability import SURE, reliability, right_at_least
 from tests.bench.scoring import KINDS, total
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def reliability_table(judged: Iterable[Judged]) -> str:
                 f"{low:.3f}-{high:.3f}",
             ]
         )
-    n_right, n_sure = right_at_least(all_of, 0.9)
-    return f"{layout(rows)}\nof the {n_sure} answers given at 0.9 or more, {n_right} are right"
+    n_right, n_sure = right_at_least(all_of, SURE)
+    return f"{layout(rows)}\nof the {n_sure} answers given at {SURE} or more, {n_right} are right"
 
 
 def worst_table(judged: Iterable[Judged], *, n_most: int) -> str:

@@ -11,7 +11,7 @@ import pytest
 from tests.bench.export import write_judged
 from tests.bench.options import N_WORKERS, OUT, csv_folder, n_peer_seeds
 from tests.bench.peers import METHODS
-from tests.bench.reliability import draw, reliability, right_at_least
+from tests.bench.reliability import SURE, draw, reliability, right_at_least
 from tests.bench.runs import OURS, judge_all
 from tests.bench.scoring import Judged, Score, total
 from tests.bench.tables import families_table, methods_table, reliability_table, worst_table
@@ -21,7 +21,6 @@ MIN_RIGHT_FRAC = 0.97
 MAX_WRONG_FRAC = 0.01
 MIN_BOTH_FRAC = 12 / 15
 MIN_OVERLAP = 0.93
-SURE = 0.9
 MIN_RIGHT_OF_SURE = 0.95
 MAX_COST_OF_FTIO = 10 / 19
 """TARGETS allows 10 ms for 10^4 samples where FTIO takes 19."""

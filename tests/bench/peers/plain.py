@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fft_argmax", "highest_acf_peak"]
 
-STEADY = 1e-3
+STEADY: Final = 1e-3
 """A rate that varies less than this fraction of its mean has no highest line worth the name."""
 
 
