@@ -28,7 +28,11 @@ def cautions(series: RateSeries, estimate: PeriodEstimate, *, duty_frac: float |
     n_impossible = int(np.count_nonzero(series.flags & np.uint16(Flag.IMPOSSIBLE)))
     said = [
         (
-            _is_busy(duty_frac),
+            _is_flat(duty_frac),
+            "Up and Down do not stand apart in the folded iteration: all of it counts as Up",
+        ),
+        (
+            _is_busy(duty_frac) and not _is_flat(duty_frac),
             "Up most of the time: several jobs on this counter would look the same, and their own periods may differ",
         ),
         (_is_coarse(series, estimate), "few samples an iteration: a multiple of the period could look the same"),
@@ -55,6 +59,10 @@ def bounded_confidence(series: RateSeries, estimate: PeriodEstimate, *, duty_fra
 
 def _is_busy(duty_frac: float | None) -> bool:
     return duty_frac is not None and duty_frac >= BUSY_DUTY_FRAC
+
+
+def _is_flat(duty_frac: float | None) -> bool:
+    return duty_frac is not None and duty_frac >= 1.0
 
 
 def _is_coarse(series: RateSeries, estimate: PeriodEstimate) -> bool:

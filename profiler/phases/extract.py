@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from profiler.signals import RateSeries
 
 __all__ = ["extract_phases", "profile"]
+
+MIN_WINDOWS: Final = 2.0
+"""A period of fewer windows shows neither Up nor Down."""
 
 
 def profile(series: RateSeries) -> TrafficProfile:
@@ -46,12 +49,14 @@ def extract_phases(series: RateSeries, estimate: PeriodEstimate) -> TrafficProfi
     series
         The series that the estimate was made from.
     estimate
-        Its period and iterations. If it is not periodic the profile says so, and has no phases.
+        Its period and iterations. If it is not periodic the profile says so, and has no phases. If it has others, each
+        job's profile is of its own traffic alone.
 
     Raises
     ------
     UsageError
-        If the series is empty but the estimate has a period.
+        If the estimate has a period but cannot be of this series: that is empty or shorter than the period, or
+        iterations lie outside of it.
     """
     if estimate.period_s is None:
         return _described(series, estimate, iteration=None)
@@ -70,10 +75,10 @@ def _check(series: RateSeries, estimate: PeriodEstimate, *, period_s: float) -> 
     if series.n_samples == 0:
         raise UsageError("extract_phases: the series is empty; give the one that the period was estimated from")
     starts_s = estimate.starts_s
-    if not 0 < period_s <= series.duration_s:
+    if not MIN_WINDOWS * series.dt_s <= period_s <= series.duration_s:
         raise UsageError(
-            f"extract_phases: period_s {period_s:g} for a series of {series.duration_s:g} s; give the series that the "
-            "period was estimated from"
+            f"extract_phases: period_s {period_s:g} for a series of {series.duration_s:g} s, read every "
+            f"{series.dt_s:g} s; give the series that the period was estimated from"
         )
     if not (starts_s.size and np.isfinite(starts_s).all() and (np.diff(starts_s) > 0).all()):
         raise UsageError("extract_phases: starts_s must hold at least one start, finite and increasing")

@@ -57,9 +57,14 @@ class Fold:
 
 
 def cycle_bounds(starts_s: NDArray[np.float64], *, period_s: float) -> NDArray[np.float64]:
-    """Return [start, next start) of every iteration that is followed by another, shape (n_cycles, 2), in seconds."""
-    bounds_s = np.stack([starts_s[:-1], starts_s[1:]], axis=1)
-    return bounds_s[np.abs(np.diff(starts_s) / period_s - 1) < NEAR_FRAC]
+    """Return [start, next start) of every iteration that is followed by another, shape (n_cycles, 2), in seconds.
+
+    Where none is, each is taken to last a period.
+    """
+    near = np.abs(np.diff(starts_s) / period_s - 1) < NEAR_FRAC
+    if not near.any():
+        return np.stack([starts_s, starts_s + period_s], axis=1)
+    return np.stack([starts_s[:-1], starts_s[1:]], axis=1)[near]
 
 
 def fold_cycles(traffic: Traffic, bounds_s: NDArray[np.float64], *, period_s: float) -> Fold:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from profiler.phases.timing import fit_clock
+from profiler.phases.timing import steadied
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +19,8 @@ __all__ = ["follow", "realign"]
 
 REACH_FRAC: Final = 0.3
 """An iteration may begin this fraction of a period earlier or later than the one before it lets expect."""
+MIN_STEPS: Final = 24
+"""Times tried in a period, at least: windows may be coarser, but what moved in them tells more of when."""
 NUDGE_FRAC: Final = 0.15
 NUDGE_PRICE: Final = 0.05
 """Part of the best fit's score that a start loses by moving as far as it may."""
@@ -49,21 +52,22 @@ def follow(
     exceed their share of the period, less the likelihood's price for a length so far from the period. Where starts
     keep time all along, they are those of a clock fitted through them.
     """
-    n_period = round(period_s / traffic.dt_s)
-    score = _score(traffic, shape, period_s=period_s, n_before=n_period)
-    length = max(1, n_period)
+    step_s = _step(traffic, period_s=period_s)
+    score = _score(traffic, shape, period_s=period_s, step_s=step_s)
+    length = round(period_s / step_s)
     reach = max(1, round(REACH_FRAC * length))
-    away_s = np.arange(-reach, reach + 1) * traffic.dt_s + (length * traffic.dt_s - period_s)
+    away_s = np.arange(-reach, reach + 1) * step_s + (length * step_s - period_s)
     price_per_s2 = _noise(traffic) ** 2 * traffic.dt_s / (2 * max(jitter_frac * period_s, traffic.dt_s) ** 2)
     least_per_s2 = LEAST_PRICE * float(np.abs(score).max()) / (REACH_FRAC * period_s) ** 2
     price = np.asarray(max(price_per_s2, least_per_s2) * away_s**2, dtype=np.float64)
-    first = round(anchor_s / traffic.dt_s) + n_period
+    n_before = _n_before(period_s, step_s)
+    first = round(anchor_s / step_s) + n_before
     if not 0 <= first < score.size:
         first = int(np.argmax(score))
     forward = _one_way(score, first, length=length, price=price)
     backward = _one_way(score[::-1], score.size - 1 - first, length=length, price=price)
     places = np.array([*(score.size - 1 - i for i in reversed(backward)), first, *forward], dtype=np.float64)
-    return _steadied((places - n_period) * traffic.dt_s, period_s=period_s, dt_s=traffic.dt_s)
+    return steadied((places - n_before) * step_s, period_s=period_s)
 
 
 def realign(traffic: Traffic, shape: Shape, starts_s: NDArray[np.float64], *, period_s: float) -> NDArray[np.float64]:
@@ -80,30 +84,38 @@ def realign(traffic: Traffic, shape: Shape, starts_s: NDArray[np.float64], *, pe
     period_s
         How far apart they typically are.
     """
-    n_before = round(period_s / traffic.dt_s)
-    score = _score(traffic, shape, period_s=period_s, n_before=n_before)
-    reach = max(1, round(NUDGE_FRAC * period_s / traffic.dt_s))
+    step_s = _step(traffic, period_s=period_s)
+    score = _score(traffic, shape, period_s=period_s, step_s=step_s)
+    reach = max(1, round(NUDGE_FRAC * period_s / step_s))
     away = np.arange(-reach, reach + 1)
-    near = np.rint(starts_s / traffic.dt_s).astype(np.int64) + n_before
+    n_before = _n_before(period_s, step_s)
+    near = np.rint(starts_s / step_s).astype(np.int64) + n_before
     at = np.clip(near[:, None] + away, 0, score.size - 1)
     price = NUDGE_PRICE * float(score.max()) * (away / reach) ** 2
     best = np.take_along_axis(at, np.argmax(score[at] - price, axis=1)[:, None], axis=1)[:, 0]
-    moved_s = (best - n_before) * traffic.dt_s
-    clock = fit_clock(moved_s, period_s=period_s, dt_s=traffic.dt_s)
-    if clock is not None:
-        moved_s = clock.first_s + clock.period_s * np.rint((moved_s - clock.first_s) / clock.period_s)
-    return np.unique(moved_s)
+    return np.unique(steadied(np.unique((best - n_before) * step_s), period_s=period_s))
 
 
-def _score(traffic: Traffic, shape: Shape, *, period_s: float, n_before: int) -> NDArray[np.float64]:
-    """Return how well an iteration that begins at each grid edge fits; the first ``n_before`` ones lie before it."""
-    at_s: NDArray[np.float64] = np.arange(-n_before, traffic.n_bins, dtype=np.float64) * traffic.dt_s
+def _score(traffic: Traffic, shape: Shape, *, period_s: float, step_s: float) -> NDArray[np.float64]:
+    """Return how well an iteration fits that begins at each of many times, ``step_s`` apart, from a period before."""
+    last = math.ceil(traffic.n_bins * traffic.dt_s / step_s)
+    at_s: NDArray[np.float64] = np.arange(-_n_before(period_s, step_s), last, dtype=np.float64) * step_s
     up_bits = sum(burst.width_s * (burst.rate_bps - shape.down_bps) for burst in shape.bursts)
     score = -(up_bits / period_s) * (traffic.bits_at(at_s + period_s) - traffic.bits_at(at_s))
     for burst in shape.bursts:
         moved = traffic.bits_at(at_s + burst.end_s) - traffic.bits_at(at_s + burst.start_s)
         score += (burst.rate_bps - shape.down_bps) * moved
     return score
+
+
+def _step(traffic: Traffic, *, period_s: float) -> float:
+    """Return how far apart the times are at which an iteration is tried to begin."""
+    return max(min(1.0, period_s / traffic.dt_s / MIN_STEPS), 1 / MIN_STEPS) * traffic.dt_s
+
+
+def _n_before(period_s: float, step_s: float) -> int:
+    """Return how many times before the traffic are tried, since an iteration may have begun before it."""
+    return math.ceil(period_s / step_s)
 
 
 def _noise(traffic: Traffic) -> float:
@@ -122,12 +134,3 @@ def _one_way(score: NDArray[np.float64], first: int, *, length: int, price: NDAr
         here = low + int(np.argmax(score[low:high] - price[skipped : skipped + high - low]))
         found.append(here)
     return found
-
-
-def _steadied(starts_s: NDArray[np.float64], *, period_s: float, dt_s: float) -> NDArray[np.float64]:
-    """Return starts as a clock has them if they keep time, else as they are."""
-    clock = fit_clock(starts_s, period_s=period_s, dt_s=dt_s)
-    if clock is None:
-        return starts_s
-    last = round((starts_s[-1] - clock.first_s) / clock.period_s)
-    return clock.first_s + clock.period_s * np.arange(last + 1)

@@ -94,12 +94,12 @@ def _ups(
     edges = _measured(traffic, bounds_s, shape=shape, slack_s=slack_s)
     if _is_blurred(edges, dt_s=traffic.dt_s):
         every = measure_edges(traffic, bounds_s, shape=shape, slack_s=slack_s)
-        aligned_s = cycle_bounds(every.start_s[every.present[:, 0], 0], period_s=period_s)
-        sharper = fold_cycles(traffic, aligned_s, period_s=period_s) if len(aligned_s) else fold
+        aligned_s = cycle_bounds(np.unique(every.start_s[every.present[:, 0], 0]), period_s=period_s)
+        sharper = fold_cycles(traffic, aligned_s, period_s=period_s)
         sharper_shape = find_bursts(sharper)
         if sharper_shape is not None and sharper_shape.is_clear:
             fold, shape = sharper, sharper_shape
-            edges = _measured(traffic, aligned_s if len(aligned_s) else bounds_s, shape=shape, slack_s=slack_s)
+            edges = _measured(traffic, aligned_s, shape=shape, slack_s=slack_s)
     shape = without_false_levels(traffic, edges, shape=shape)
     ups = measured_ups(traffic, edges, shape=shape, period_s=period_s)
     return ups, edges.start_s[edges.present[:, 0], 0], fold, shape
