@@ -30,9 +30,10 @@ class CollectiveEvents:
     start_ns
         When each began, UTC epoch ns; int64. Given in any order.
     duration_ns
-        How long each took; float64, NaN where it is not known.
+        How long each took; float64, NaN where it is not known; None if none is.
     bytes
-        Size of each one's message; float64, NaN where it is not known. Not the bytes on a wire: see Notes.
+        Size of each one's message, which is not what it puts on a wire (see Notes); float64, NaN where it is not known;
+        None if none is.
     key
         What is the same of a collective in every iteration: operation, type, size.
     notes
@@ -72,8 +73,8 @@ class CollectiveEvents:
         self,
         *,
         start_ns: ArrayLike,
-        duration_ns: ArrayLike,
-        bytes: ArrayLike,
+        duration_ns: ArrayLike | None = None,
+        bytes: ArrayLike | None = None,
         key: Sequence[str] | NDArray[np.str_],
         host: str = "",
         device: str = "",
@@ -84,8 +85,8 @@ class CollectiveEvents:
         order = np.argsort(start, kind="stable")
         columns = {
             "start_ns": start,
-            "duration_ns": _amounts("duration_ns", duration_ns),
-            "bytes": _amounts("bytes", bytes),
+            "duration_ns": _amounts("duration_ns", duration_ns, n_events=start.size),
+            "bytes": _amounts("bytes", bytes, n_events=start.size),
             "key": np.asarray(key, dtype=np.str_).ravel(),
         }
         for name, column in columns.items():
@@ -103,7 +104,7 @@ class CollectiveEvents:
     @classmethod
     def none(cls, *, host: str = "", device: str = "", port: str = "", notes: Sequence[str] = ()) -> Self:
         """Return no events of something that is known to be there."""
-        return cls(start_ns=[], duration_ns=[], bytes=[], key=[], host=host, device=device, port=port, notes=notes)
+        return cls(start_ns=[], key=[], host=host, device=device, port=port, notes=notes)
 
     @property
     def label(self) -> str:
@@ -157,7 +158,9 @@ def _times(start_ns: ArrayLike) -> NDArray[np.int64]:
     return times.astype(np.int64)
 
 
-def _amounts(name: str, given: ArrayLike) -> NDArray[np.float64]:
+def _amounts(name: str, given: ArrayLike | None, *, n_events: int) -> NDArray[np.float64]:
+    if given is None:
+        return np.full(n_events, np.nan)
     amounts = np.array(given, dtype=np.float64).ravel()
     wrong = np.flatnonzero((amounts < 0) | np.isinf(amounts))
     if wrong.size:

@@ -1,8 +1,8 @@
 """``--job NAME=PROFILE``: what a command line may give as a job's profile.
 
 A profile is JSON as ``offbeat profile --json`` writes it, ``{"period_s": …, "phases": […]}`` in a file or inline, or
-anything that ``offbeat profile`` reads: a lake, a table of counters, a capture, a trace. ``#DEVICE/DIRECTION`` behind it
-chooses one of several series.
+anything that ``offbeat profile`` reads: a lake, a table of counters, a capture, a trace. ``#DEVICE/DIRECTION`` behind
+it chooses one of several series.
 """
 
 from __future__ import annotations

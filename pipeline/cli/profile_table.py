@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["exact_row", "readable_row"]
 
+MAX_SHOWN: Final = 6
+"""Up phases shown in a table; the JSON has them all, as an iteration of collectives may have dozens."""
+
 _EXACT: Final = (
     "host",
     "device",
@@ -65,7 +68,8 @@ def _phases(profile: TrafficProfile) -> str:
         for phase in profile.phases
         if phase.kind == "up"
     ]
-    return ", ".join(shown) or f"mean {format_rate(profile.mean_bps)}"
+    more = [f"{len(shown) - MAX_SHOWN} more"] if len(shown) > MAX_SHOWN else []
+    return ", ".join([*shown[:MAX_SHOWN], *more]) or f"mean {format_rate(profile.mean_bps)}"
 
 
 def _note(profile: TrafficProfile) -> str:

@@ -154,7 +154,7 @@ def _too_few(events: CollectiveEvents) -> TrafficProfile:
     if not events.n_events:
         return _abstained(events, "no_data", "no collective was completed")
     reason = "one collective only" if events.n_events == 1 else f"all {events.n_events} collectives start at one time"
-    return _abstained(events, "insufficient", reason)
+    return _abstained(events, "insufficient", reason, need_more_s=2 * events.span_s or None)
 
 
 def _without_iterations(events: CollectiveEvents, *, may_be_layers: bool) -> TrafficProfile:

@@ -72,6 +72,17 @@ def test_rates_that_are_not_known_are_dashes_and_nulls_and_cannot_be_compared(
     assert "rate" in capsys.readouterr().err
 
 
+def test_a_table_shows_a_few_of_many_bursts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    starts_us = [i * 200_000.0 + j * 5000.0 for i in range(4) for j in range(24)]
+    events = [kineto_event(1e15 + start, 1000.0) for start in starts_us]
+    path = put(tmp_path / "t.json", json.dumps({"schemaVersion": 1, "traceEvents": events}))
+
+    assert main(["profile", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("Up 1 ms") == 6
+    assert "18 more" in shown
+
+
 def test_a_hostile_pickle_fails_and_runs_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = put(tmp_path / "dump_0.pickle", pickle.dumps({"entries": [print]}))
 

@@ -171,11 +171,7 @@ def test_sizes_that_are_not_known_are_no_zeros() -> None:
 
 def test_durations_that_are_not_known_leave_the_mean_rate() -> None:
     events = Program(DDP, period_ms=100.0, n=4).events()
-    found = profile_events(
-        CollectiveEvents(
-            start_ns=events.start_ns, duration_ns=np.full(12, math.nan), bytes=events.bytes, key=events.key
-        )
-    )
+    found = profile_events(CollectiveEvents(start_ns=events.start_ns, bytes=events.bytes, key=events.key))
 
     assert found.period_s == pytest.approx(0.1, abs=1e-9)
     assert [phase.kind for phase in found.phases] == ["up"]
@@ -242,6 +238,13 @@ def test_amounts_that_cannot_be_are_refused_with_their_place(column: str, value:
             bytes=columns["bytes"],
             key=["a", "b"],
         )
+
+
+def test_durations_and_sizes_may_be_left_out() -> None:
+    events = CollectiveEvents(start_ns=[0, 1], key=["a", "b"])
+
+    assert np.isnan(events.duration_ns).all()
+    assert np.isnan(events.bytes).all()
 
 
 def test_columns_of_different_length_are_refused() -> None:

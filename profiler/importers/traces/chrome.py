@@ -124,7 +124,7 @@ class ChromeTrace:
         self._pending = self._pending[start:]
 
     def _event(self, start: int, places: list[re.Match[bytes]]) -> tuple[int, dict[str, Any] | None]:
-        """Return the event that begins at ``start`` and the number of the place where it ends; 1 and None if at none."""
+        """Return the event that begins at ``start`` and the number of the place it ends at; 1 and None if at none."""
         for n_parts, place in enumerate(places, start=1):
             event = _object(self._pending[start : place.start() + 1])
             if event is not None:
