@@ -100,6 +100,8 @@ def _ups(
         if sharper_shape is not None and sharper_shape.is_clear:
             fold, shape = sharper, sharper_shape
             edges = _measured(traffic, aligned_s, shape=shape, slack_s=slack_s)
+    if not edges.present.all(axis=1).any():
+        return folded_ups(shape, period_s=period_s), starts_s + shape.bursts[0].start_s, fold, shape
     shape = without_false_levels(traffic, edges, shape=shape)
     ups = measured_ups(traffic, edges, shape=shape, period_s=period_s)
     return ups, edges.start_s[edges.present[:, 0], 0], fold, shape

@@ -26,11 +26,11 @@ MIN_LEVEL_RATIO: Final = 1.3
 
 
 def measured_ups(traffic: Traffic, edges: Edges, *, shape: Shape, period_s: float) -> list[Phase]:
-    """Return the Up phases as single iterations have them, counted from the start of the first.
+    """Return the Up phases as iterations in which no burst is missing have them, counted from the start of the first.
 
-    A phase's rate is such that width times rate is the volume.
+    There must be one such iteration at least. A phase's rate is such that width times rate is the volume.
     """
-    rows = edges.present.all(axis=1) if edges.present.all(axis=1).any() else np.ones(len(edges.present), dtype=bool)
+    rows = edges.present.all(axis=1)
     start_s, end_s = edges.start_s[rows], edges.end_s[rows]
     i_burst, low, high = _parts(shape)
     begin_s = start_s[:, i_burst] + low * (end_s - start_s)[:, i_burst]
@@ -116,7 +116,8 @@ def folded_ups(shape: Shape, *, period_s: float) -> list[Phase]:
             itertools.pairwise([0.0, *burst.cuts_frac, 1.0]), burst.rates_bps, strict=True
         ):
             start_s = burst.start_s + low * burst.width_s - shape.bursts[0].start_s
-            ups.append(Phase(kind="up", start_s=start_s, width_s=(high - low) * burst.width_s, rate_bps=rate_bps))
+            width_s = (high - low) * burst.width_s
+            ups.append(Phase(kind="up", start_s=float(start_s), width_s=float(width_s), rate_bps=rate_bps))
     return _apart(ups, period_s=period_s)
 
 
@@ -126,10 +127,8 @@ def whole_phase(rate_bps: float, *, period_s: float) -> Phase:
 
 
 def _apart(ups: list[Phase], *, period_s: float) -> list[Phase]:
-    """Return the phases cut where they would run into the next; those of which nothing is left are dropped."""
-    kept: list[Phase] = []
-    for up, end_s in zip(ups, [*(up.start_s for up in ups[1:]), period_s], strict=True):
-        width_s = min(up.width_s, end_s - up.start_s)
-        if width_s > 0:
-            kept.append(replace(up, width_s=width_s))
-    return kept
+    """Return the phases in order, cut where they would run into the next; what begins past the period is dropped."""
+    inside = sorted((up for up in ups if up.start_s < period_s), key=lambda up: up.start_s)
+    ends_s = [*(up.start_s for up in inside[1:]), period_s]
+    cut = [replace(up, width_s=min(up.width_s, end_s - up.start_s)) for up, end_s in zip(inside, ends_s, strict=True)]
+    return [up for up in cut if up.width_s > 0]
