@@ -83,9 +83,11 @@ def _read_layers(lengths_s: NDArray[np.float64], odd: NDArray[np.bool_]) -> Loop
     nested = _paused(lengths_s)
     if nested is not None:
         return nested
-    n_pauses = int(np.count_nonzero(lengths_s > _least_pause_s(lengths_s)))
-    if 0 < n_pauses < MIN_PAUSES:
+    pauses = np.flatnonzero(lengths_s > _least_pause_s(lengths_s))
+    if 0 < pauses.size < MIN_PAUSES:
         return Loop("unclear")
+    if _distance(pauses, n_blocks=lengths_s.size + 1) is not None:
+        return Loop("erratic")
     return _steady_or_erratic(odd)
 
 
