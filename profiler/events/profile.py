@@ -13,7 +13,7 @@ from profiler.events.cautions import cautions
 from profiler.events.iterations import Iterations, Unclear, find_iterations
 from profiler.phases.phase import Outlier
 from profiler.phases.profile import TrafficProfile
-from profiler.units import NS_PER_S, format_duration
+from profiler.units import BITS_PER_BYTE, NS_PER_S, format_duration
 
 if TYPE_CHECKING:
     from profiler.collectives import CollectiveEvents
@@ -196,7 +196,7 @@ def _abstained(
         port=events.port,
         direction=events.direction,
         layer="collective",
-        mean_bps=total_bytes * 8 / events.span_s if is_rate else None,
+        mean_bps=total_bytes * BITS_PER_BYTE / events.span_s if is_rate else None,
         need_more_s=need_more_s,
         warnings=events.notes,
         fold_bps=np.zeros(0),
