@@ -1,4 +1,4 @@
-"""`find_refresh`: whether a counter is copied more slowly than it is polled, and when."""
+"""`find_refresh`: whether a counter is copied by a clock of its own that polls can see, and when."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from profiler.refresh.fast import fast_refresh
 from profiler.refresh.near import near_refresh
 from profiler.refresh.slow import slow_refresh
 from profiler.units import NS_PER_S
@@ -25,7 +26,7 @@ MAX_ADJACENT_FRAC: Final = 0.05
 
 
 def find_refresh(t_ns: NDArray[np.int64], value: NDArray[np.integer | np.floating]) -> Refresh | None:
-    """Return a counter's refresh interval and phase, or None if polls see no slower clock than their own.
+    """Return a counter's refresh interval and phase, or None if the counter has no clock that polls see.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def find_refresh(t_ns: NDArray[np.int64], value: NDArray[np.integer | np.floatin
 
 
 def refresh_of_moves(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -> Refresh | None:
-    """Return a counter's refresh interval and phase, or None if polls see no slower clock than their own.
+    """Return a counter's refresh interval and phase, or None if the counter has no clock that polls see.
 
     Parameters
     ----------
@@ -57,13 +58,18 @@ def refresh_of_moves(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) 
 
     Cost O(n) for polls that see nothing stale, else O(n) and two FFTs of some ten thousand points.
     """
-    moved = moved_bytes != 0
-    n_moved = int(np.count_nonzero(moved))
-    if n_moved < MIN_CHANGES or n_moved == moved.size:
+    n_moved = int(np.count_nonzero(moved_bytes))
+    if n_moved < MIN_CHANGES:
         return None
-    changes = np.flatnonzero(moved)
-    is_sparse = bool(np.count_nonzero(np.diff(changes) == 1) <= MAX_ADJACENT_FRAC * n_moved)
     t_s = (t_ns - t_ns[0]) / NS_PER_S
-    found = slow_refresh(t_s, moved_bytes, changes=changes) if is_sparse else None
-    found = found or near_refresh(t_s, moved_bytes, is_sparse=is_sparse)
+    found = None if n_moved == moved_bytes.size else _slower(t_s, moved_bytes)
+    found = found or fast_refresh(t_s, moved_bytes)
     return None if found is None else replace(found, t0_ns=int(t_ns[0]))
+
+
+def _slower(t_s: NDArray[np.float64], moved_bytes: NDArray[np.float64]) -> Refresh | None:
+    """Return the clock of a counter of which some polls see nothing new."""
+    changes = np.flatnonzero(moved_bytes)
+    is_sparse = bool(np.count_nonzero(np.diff(changes) == 1) <= MAX_ADJACENT_FRAC * changes.size)
+    found = slow_refresh(t_s, moved_bytes, changes=changes) if is_sparse else None
+    return found or near_refresh(t_s, moved_bytes, is_sparse=is_sparse)

@@ -37,6 +37,7 @@ LINE_POWER: Final = 20.0
 LEAKAGE: Final = 2
 """A line shows at so many frequencies to either side."""
 N_LINES: Final = 8
+N_CLASSES: Final = 8
 
 
 def typical_window_ns(widths_ns: NDArray[np.int64]) -> float:
@@ -67,34 +68,50 @@ def holes(widths_ns: NDArray[np.int64], *, typical_ns: float) -> NDArray[np.bool
     return are_holes
 
 
-def repeating_gaps_s(t_ns: NDArray[np.int64]) -> tuple[float, ...]:
+def repeating_gaps_s(
+    t_ns: NDArray[np.int64], edges_ns: NDArray[np.int64], delta_bytes: NDArray[np.float64]
+) -> tuple[float, ...]:
     """Return the periods in seconds, the strongest first, at which gaps between reads themselves repeat.
 
     Parameters
     ----------
     t_ns
         Times of the reads, increasing, shape (n_reads,).
+    edges_ns, delta_bytes
+        Ends and bytes of the windows made of them, shapes (n_samples + 1,) and (n_samples,).
 
     Notes
     -----
     A poller that pauses every 15 s draws a line at 15 s in any series that it reads. The lines are those of the
-    periodogram of gap length over time. A multiple of the period and its
-    whole parts may be among them.
+    periodogram of gap length over time. Multiples of the pause, and whole parts of it, are among them.
+
+    Reads may also be lost because traffic is heavy, as on some ports of the Zhejiang Lab traces; then their gaps
+    repeat with the job. So what the rate explains of a gap's length is taken out: the mean of each class of rate.
     """
     widths_ns = np.diff(t_ns)
-    if widths_ns.size < MIN_LONG_GAPS or widths_ns.min() == widths_ns.max():
+    if widths_ns.size < MIN_LONG_GAPS or widths_ns.min() == widths_ns.max() or delta_bytes.size == 0:
         return ()
     median_ns = float(np.median(widths_ns))
     if np.count_nonzero(widths_ns > LONG_GAP * median_ns) < MIN_LONG_GAPS:
         return ()
     span_ns = float(t_ns[-1] - t_ns[0])
     bin_ns = max(median_ns / BINS_PER_GAP, span_ns / MAX_BINS)
-    excess = np.minimum(widths_ns / median_ns, MAX_GAP)
+    i_window = np.searchsorted(edges_ns, t_ns[:-1] + widths_ns // 2, side="right") - 1
+    rate = (delta_bytes / np.diff(edges_ns))[np.clip(i_window, 0, delta_bytes.size - 1)]
+    excess = _unexplained(np.minimum(widths_ns / median_ns, MAX_GAP), by=rate)
     bins = ((t_ns[1:] - t_ns[0]) / bin_ns).astype(np.int64)
-    total = np.bincount(bins, weights=excess - excess.mean())
+    total = np.bincount(bins, weights=excess)
     power = np.abs(np.fft.rfft(total)) ** 2
     slow = power[: int(total.size * bin_ns / (SHORTEST_GAPS * median_ns)) + 1]
     return _lines_s(slow, span_s=total.size * bin_ns / NS_PER_S)
+
+
+def _unexplained(values: NDArray[np.float64], *, by: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values less the mean of their class; classes are quantiles of another quantity."""
+    i_class = np.searchsorted(np.quantile(by, np.linspace(0, 1, N_CLASSES + 1)[1:-1]), by)
+    mean = np.bincount(i_class, weights=values) / np.maximum(np.bincount(i_class), 1)
+    unexplained: NDArray[np.float64] = values - mean[i_class]
+    return unexplained
 
 
 def _lines_s(power: NDArray[np.float64], *, span_s: float) -> tuple[float, ...]:

@@ -12,7 +12,7 @@ from profiler.errors import UsageError
 from profiler.schema import Flag
 from profiler.signals.capacity import impossible
 from profiler.signals.grid import UniformRate, on_grid
-from profiler.signals.polls import holes, typical_window_ns
+from profiler.signals.polls import holes, repeating_gaps_s, typical_window_ns
 from profiler.signals.reads import checked_deltas, checked_reads
 from profiler.signals.steps import Steps, bad_reads, moved_bytes, steps_of
 from profiler.signals.windows import Windows, windows_between
@@ -119,7 +119,7 @@ class RateSeries:
         times_ns, values = (reads.t_ns[~bad], reads.value[~bad]) if n_bad else (reads.t_ns, reads.value)
         windows = windows_between(times_ns, moved_bytes(values))
         steps = steps_of(values[windows.i_read], np.diff(windows.edges_ns), width_bits=width_bits)
-        series = cls._of(windows, steps, capacity_bps=capacity_bps)
+        series = cls._of(windows, steps, polls_ns=times_ns, capacity_bps=capacity_bps)
         return replace(series, n_late=reads.n_late, n_duplicate=reads.n_duplicate, n_glitches=n_bad)
 
     @classmethod
@@ -157,10 +157,11 @@ class RateSeries:
         if not isinstance(windows.i_read, slice) and windows.i_read.size > 1:
             deltas = np.add.reduceat(deltas[: windows.i_read[-1]], windows.i_read[:-1])
         known, flags = np.ones(deltas.size, dtype=bool), np.zeros(deltas.size, dtype=np.uint16)
-        return cls._of(windows, Steps(delta_bytes=deltas, known=known, flags=flags), capacity_bps=capacity_bps)
+        steps = Steps(delta_bytes=deltas, known=known, flags=flags)
+        return cls._of(windows, steps, polls_ns=edges_ns, capacity_bps=capacity_bps)
 
     @classmethod
-    def _of(cls, windows: Windows, steps: Steps, *, capacity_bps: float | None) -> Self:
+    def _of(cls, windows: Windows, steps: Steps, *, polls_ns: NDArray[np.int64], capacity_bps: float | None) -> Self:
         widths_ns = np.diff(windows.edges_ns)
         are_holes = holes(widths_ns, typical_ns=typical_window_ns(widths_ns))
         flags, known = windows.flags | steps.flags, steps.known & ~are_holes
@@ -173,7 +174,7 @@ class RateSeries:
             refresh_s=windows.refresh_s,
             refresh_phase_s=windows.refresh_phase_s,
             n_stale=windows.n_stale,
-            poll_periods_s=windows.poll_periods_s,
+            poll_periods_s=repeating_gaps_s(polls_ns, windows.edges_ns, steps.delta_bytes),
             notes=steps.notes,
         )
         return series if capacity_bps is None else series.limited(capacity_bps)

@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from profiler.signals.capacity import MAX_LOAD
-from profiler.units import BITS_PER_BYTE, IB_WORD_BYTES, format_rate
+from profiler.units import BITS_PER_BYTE, IB_WORD_BYTES, NS_PER_S, format_rate
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from profiler.signals.series import RateSeries
 
 __all__ = ["unit_error"]
 
-FULL_PERCENTILE: Final = 99.0
-"""A port is as full as the busiest hundredth of its time, not as its one busiest window."""
+FULL_FRAC: Final = 0.01
+MIN_FULL: Final = 3
+"""A port is as full as the busiest hundredth of its time, or as three windows, not as its one busiest window."""
 LONG_S: Final = 1.0
 """Rates are compared over at least so long: shorter windows are off by what their reads were late."""
-MIN_IMPOSSIBLE_FRAC: Final = 0.01
-FACTORS: Final = ((float(IB_WORD_BYTES), "4-byte words counted twice over"), (float(BITS_PER_BYTE), "bits for bytes"))
+FACTORS: Final = ((IB_WORD_BYTES, "4-byte words counted twice over"), (BITS_PER_BYTE, "bits for bytes"))
 """By how much a rate is wrong, and what then was taken for what."""
 SAME_FRAC: Final = 0.02
 """Two ends of a link count the same bytes within this, headers and the time between their reads included."""
@@ -71,7 +69,7 @@ def _over_capacity(series: RateSeries, *, capacity_bps: float) -> str | None:
     said = f"{format_rate(full_bps)} on a link of {format_rate(capacity_bps)}"
     for factor, mistake in FACTORS:
         if full_bps <= MAX_LOAD * factor * capacity_bps:
-            return f"{said}: {mistake}, divide by {factor:.0f}"
+            return f"{said}: {mistake}, divide by {factor}"
     return f"{said}: no unit explains it; is the capacity, or the unit of time, right?"
 
 
@@ -80,16 +78,14 @@ def _full_bps(series: RateSeries) -> float:
     known = series.known
     if not known.any():
         return 0.0
-    widths_s = np.diff(series.edges_ns)[known] / 1e9
+    widths_s = np.diff(series.edges_ns)[known] / NS_PER_S
     n_pooled = max(1, int(np.ceil(LONG_S / max(series.dt_s, 1e-9))))
     firsts = np.arange(0, widths_s.size, n_pooled)
     bytes_of, seconds_of = np.add.reduceat(series.delta_bytes[known], firsts), np.add.reduceat(widths_s, firsts)
     long = seconds_of >= 0.5 * seconds_of.max()
-    return _weighted_percentile(bytes_of[long] * BITS_PER_BYTE / seconds_of[long])
-
-
-def _weighted_percentile(rate_bps: NDArray[np.float64]) -> float:
-    return float(np.percentile(rate_bps, FULL_PERCENTILE))
+    rate_bps = np.sort(bytes_of[long] * BITS_PER_BYTE / seconds_of[long])
+    n_full = min(rate_bps.size, max(MIN_FULL, int(np.ceil(FULL_FRAC * rate_bps.size))))
+    return float(rate_bps[-n_full])
 
 
 def _differs(series: RateSeries, other_end: RateSeries) -> str | None:
@@ -98,15 +94,12 @@ def _differs(series: RateSeries, other_end: RateSeries) -> str | None:
     if min(here_bps, there_bps) < MIN_BPS:
         return None
     ratio = here_bps / there_bps
-    for factor in (float(IB_WORD_BYTES), float(BITS_PER_BYTE)):
+    for factor, part in ((IB_WORD_BYTES, "quarter"), (BITS_PER_BYTE, "eighth")):
         if abs(ratio / factor - 1) <= SAME_FRAC:
-            return f"{factor:.0f} times what the other end of the link counts: one of the two has a wrong unit"
+            return f"{factor} times what the other end of the link counts: one of the two has a wrong unit"
         if abs(ratio * factor - 1) <= SAME_FRAC:
-            return f"a {_PARTS[factor]} of what the other end of the link counts: one of the two has a wrong unit"
+            return f"a {part} of what the other end of the link counts: one of the two has a wrong unit"
     return None
-
-
-_PARTS: Final = {4.0: "quarter", 8.0: "eighth"}
 
 
 def _common_bps(series: RateSeries, other_end: RateSeries) -> tuple[float, float]:
@@ -122,6 +115,6 @@ def _common_bps(series: RateSeries, other_end: RateSeries) -> tuple[float, float
 
 def _mean_bps(series: RateSeries, first_ns: int, last_ns: int) -> float:
     total = np.concatenate(([0.0], np.cumsum(series.delta_bytes)))
-    t_s = (series.edges_ns - first_ns) / 1e9
-    moved = np.interp((last_ns - first_ns) / 1e9, t_s, total) - np.interp(0.0, t_s, total)
-    return float(moved) * BITS_PER_BYTE / ((last_ns - first_ns) / 1e9)
+    t_s = (series.edges_ns - first_ns) / NS_PER_S
+    moved = np.interp((last_ns - first_ns) / NS_PER_S, t_s, total) - np.interp(0.0, t_s, total)
+    return float(moved) * BITS_PER_BYTE / ((last_ns - first_ns) / NS_PER_S)

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from profiler.refresh import at_ticks, refresh_of_moves
 from profiler.schema import Flag
-from profiler.signals.polls import repeating_gaps_s
 from profiler.signals.stale import stale_reads
 
 __all__ = ["Windows", "windows_between"]
@@ -34,8 +33,6 @@ class Windows:
         read it first ticked.
     n_stale
         Reads that saw nothing new.
-    poll_periods_s
-        Periods at which gaps between reads repeat.
     """
 
     edges_ns: NDArray[np.int64]
@@ -44,7 +41,6 @@ class Windows:
     refresh_s: float | None = None
     refresh_phase_s: float | None = None
     n_stale: int = 0
-    poll_periods_s: tuple[float, ...] = ()
 
 
 def windows_between(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -> Windows:
@@ -59,10 +55,9 @@ def windows_between(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -
     """
     if t_ns.size < 2:
         return Windows(edges_ns=t_ns[:0], i_read=slice(0, 0), flags=np.zeros(0, dtype=np.uint16))
-    poll_periods_s = repeating_gaps_s(t_ns)
     refresh = refresh_of_moves(t_ns, moved_bytes)
     if refresh is None:
-        return _between_reads(t_ns, stale_reads(moved_bytes), poll_periods_s=poll_periods_s)
+        return _between_reads(t_ns, stale_reads(moved_bytes))
     ticks = at_ticks(t_ns, refresh)
     stale = np.where(ticks.n_polls[1:] > 1, Flag.STALE, Flag.NONE)
     missed = np.where(ticks.n_passed[1:] > 1, Flag.MISSED, Flag.NONE)
@@ -73,15 +68,14 @@ def windows_between(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -
         refresh_s=refresh.interval_s,
         refresh_phase_s=refresh.phase_s,
         n_stale=int(t_ns.size - ticks.t_ns.size),
-        poll_periods_s=poll_periods_s,
     )
 
 
-def _between_reads(t_ns: NDArray[np.int64], stale: NDArray[np.bool_], *, poll_periods_s: tuple[float, ...]) -> Windows:
+def _between_reads(t_ns: NDArray[np.int64], stale: NDArray[np.bool_]) -> Windows:
     """Return the windows between reads, those to a stale read and from it made one."""
     if not stale.any():
         flags = np.zeros(t_ns.size - 1, dtype=np.uint16)
-        return Windows(edges_ns=t_ns, i_read=slice(None), flags=flags, poll_periods_s=poll_periods_s)
+        return Windows(edges_ns=t_ns, i_read=slice(None), flags=flags)
     i_read = np.flatnonzero(~stale)
     flags = np.where(np.diff(i_read) > 1, Flag.STALE, Flag.NONE).astype(np.uint16)
     return Windows(
@@ -89,5 +83,4 @@ def _between_reads(t_ns: NDArray[np.int64], stale: NDArray[np.bool_], *, poll_pe
         i_read=i_read,
         flags=flags,
         n_stale=t_ns.size - i_read.size,
-        poll_periods_s=poll_periods_s,
     )

@@ -160,6 +160,21 @@ def test_clocks_from_just_slower_to_far_slower_than_the_polls_are_found(
     assert np.mean(np.abs(series.delta_bytes - expected) <= 1) > 0.97
 
 
+@pytest.mark.parametrize("refresh_s", [0.75, 0.9, 0.97, 0.985])
+def test_a_clock_a_little_faster_than_the_polls_draws_no_beat(refresh_s: float) -> None:
+    rng = np.random.default_rng(11)
+    polls_s = np.arange(6000) * 1.0
+    ticks_s = (np.arange(-2, 6002 / refresh_s) + 0.37) * refresh_s
+    steady = _copied(lambda t_s: (t_s + 2) * 1e9, polls_s, ticks_s)
+    series = RateSeries.from_counter(_ns(polls_s), steady)
+    assert series.refresh_s == pytest.approx(refresh_s, rel=1e-4)
+    assert series.rate_bps == pytest.approx(8e9, rel=0.01)
+    assert detect_period(series).period_s is None
+    job = _job(rng, period_s=33.3, duty_frac=0.5, duration_s=6000.0, jitter_frac=0.01, chatter_bytes_per_s=1e8)
+    found = detect_period(RateSeries.from_counter(_ns(polls_s), _copied(job, polls_s, ticks_s)))
+    assert found.period_s == pytest.approx(33.3, rel=0.02)
+
+
 def test_a_clock_whose_ticks_come_a_few_per_cent_early_or_late_is_found() -> None:
     rng = np.random.default_rng(6)
     total = _job(rng, period_s=0.51, duty_frac=0.5, duration_s=20.0, jitter_frac=0.005)

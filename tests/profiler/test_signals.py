@@ -205,6 +205,17 @@ def test_gaps_between_reads_that_repeat_are_reported() -> None:
     assert all(15.0 / period_s == pytest.approx(round(15.0 / period_s), rel=0.02) for period_s in found)
 
 
+def test_reads_lost_because_traffic_is_heavy_do_not_make_the_job_a_pause_of_the_poller() -> None:
+    rng = np.random.default_rng(8)
+    t_s = np.arange(6000) * 0.5
+    is_up = t_s % 25.63 < 12.0
+    total = np.cumsum(np.where(is_up, 5e9, 1e6) * rng.uniform(0.9, 1.1, 6000)).astype(np.int64)
+    kept = (rng.random(6000) > np.where(is_up, 0.3, 0.02)) & (np.arange(6000) % 60 > 2)
+    found = RateSeries.from_counter((t_s[kept] * 1e9).astype(np.int64), total[kept]).poll_periods_s
+    assert any(period_s == pytest.approx(30.0, rel=0.01) for period_s in found)
+    assert not any(period_s == pytest.approx(25.63, rel=0.01) for period_s in found)
+
+
 def test_missed_ticks_at_random_do_not_repeat() -> None:
     rng = np.random.default_rng(3)
     for miss_frac in (0.003, 0.05, 0.3):
