@@ -39,6 +39,8 @@ MIN_CLOCKS: Final = 3
 MAX_CHANCE: Final = 0.01
 MIN_WORSE: Final = 9.0
 """The squared disagreement at every other alias must be this many times that at the best."""
+MAX_APART: Final = 0.1
+"""Ports of one job whose phases are further apart than this, in cycles, may be seen at an alias."""
 N_SHAPE: Final = 3
 """Harmonics whose phases are compared."""
 
@@ -66,11 +68,13 @@ class AliasTest:
     """All periods of an alias set, longest first; the one picked, if any; and why.
 
     ``margin`` is how many times worse the next one does: in amplitude over what is possible, or in disagreement.
+    ``disagrees`` is whether ports have phases of their own at the longest, so that they speak against it.
     """
 
     periods: tuple[AliasPeriod, ...]
     picked: AliasPeriod | None
     margin: float | None
+    disagrees: bool
     reason: str
 
 
@@ -97,7 +101,7 @@ def rate_aliases(ports: Sequence[Port], *, freq_hz: float, snr: NDArray[np.float
     if len(possible) == 1:
         margin = min(one.amplitude_frac for one in periods if not one.possible)
         reason = f"at any shorter alias the rate would have to swing {margin:.2f} times its mean, and be negative"
-        return AliasTest(periods=periods, picked=possible[0], margin=margin, reason=reason)
+        return AliasTest(periods=periods, picked=possible[0], margin=margin, disagrees=False, reason=reason)
     one_instant = _as_one_instant(ports, freq_hz=freq_hz, clocks=clocks)
     return _by_phase(periods, possible, clocks=clocks, one_instant=one_instant)
 
@@ -106,9 +110,10 @@ def _by_phase(
     periods: tuple[AliasPeriod, ...], possible: list[AliasPeriod], *, clocks: NDArray[np.int64], one_instant: float
 ) -> AliasTest:
     n_clocks = int(clocks.max()) + 1
+    disagrees = n_clocks > 1 and periods[0].disagreement_frac > MAX_APART
 
     def undecided(reason: str) -> AliasTest:
-        return AliasTest(periods=periods, picked=None, margin=None, reason=reason)
+        return AliasTest(periods=periods, picked=None, margin=None, disagrees=disagrees, reason=reason)
 
     if n_clocks < MIN_CLOCKS:
         return undecided(f"counters tick at {n_clocks} different phases; {MIN_CLOCKS} are needed to tell aliases apart")
@@ -126,7 +131,7 @@ def _by_phase(
     if margin < MIN_WORSE:
         return undecided(f"phases agree at several aliases alike (the second {margin:.1f} times worse)")
     reason = f"phases of {n_clocks} clocks agree here ({best.agreement:.3f}) and nowhere else ({second.agreement:.3f})"
-    return AliasTest(periods=periods, picked=best, margin=margin, reason=reason)
+    return AliasTest(periods=periods, picked=best, margin=margin, disagrees=False, reason=reason)
 
 
 def _as_one_instant(ports: Sequence[Port], *, freq_hz: float, clocks: NDArray[np.int64]) -> float:

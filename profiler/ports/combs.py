@@ -20,10 +20,16 @@ CAP_NATS: Final = 60.0
 """What one line can add: a giant alone must not outweigh a comb."""
 LINE_NATS: Final = 14.0
 """From here on a line stands by itself: one in 10^6 by chance, at any of some thousand frequencies in a thousand."""
-KEEPS_FRAC: Final = 0.98
-"""The longest period wins whose comb keeps this part of the best one's evidence: a multiple has empty teeth, unless
-lines of its own stand there."""
-MAX_PARTS: Final = 8
+KEEPS_FRAC: Final = 0.94
+"""Of combs that keep this part of the best one's evidence, that with most power wins: where every tooth is capped, a
+part of the period, or a comb that folds onto the same lines, has as much evidence, but not the strongest lines."""
+N_FOLDED: Final = 2 * MAX_HARMONICS
+"""Harmonics of a shorter period that may fold onto the teeth of a longer one."""
+MIN_SHARE: Final = 0.02
+"""Teeth with less power than this part of the strongest are trifles: skirts of other lines, not what makes a period."""
+DOUBT_NATS: Final = 5.0
+"""Teeth that hold this much, once in 150 by chance, but are no lines, leave a doubt."""
+ALL_ORDERS: Final = np.arange(1, MAX_HARMONICS + 1)
 APART_CELLS: Final = 4
 """Harmonics that fold onto one another within this many cells are one line, seen once."""
 
@@ -54,11 +60,10 @@ def best_comb(spectrum: PooledSpectrum) -> Comb:
     longer period needs a line of its own, one that the shorter one has not.
     """
     freqs_hz = np.arange(spectrum.first_hz, spectrum.nyquist_hz - spectrum.step_hz, spectrum.step_hz / 2)
-    nats, _ = _sums(_teeth(spectrum, spectrum.nats, freqs_hz))
-    longest = int(np.flatnonzero(nats >= KEEPS_FRAC * nats.max())[0])
-    # The first that is good enough may lie on the flank of its own peak.
-    peak = longest + int(np.argmax(nats[longest : longest + APART_CELLS]))
-    freq_hz = _parsimonious(float(freqs_hz[peak]), spectrum)
+    nats, _ = _sums(_teeth(np.minimum(spectrum.nats, CAP_NATS), freqs_hz, spectrum=spectrum))
+    as_good = np.flatnonzero(nats >= KEEPS_FRAC * nats.max())
+    power = _teeth(spectrum.power, freqs_hz[as_good], spectrum=spectrum).sum(axis=0)
+    freq_hz = _parsimonious(float(freqs_hz[as_good[int(np.argmax(power))]]), spectrum)
     best, n_harmonics = comb_nats(spectrum, freq_hz)
     n_looks = freqs_hz.size * MAX_HARMONICS
     return Comb(
@@ -72,7 +77,7 @@ def best_comb(spectrum: PooledSpectrum) -> Comb:
 
 def some_nats(spectrum: PooledSpectrum, freq_hz: float, *, orders: NDArray[np.int64]) -> float:
     """Return minus the log chance of some teeth of a comb."""
-    teeth = _teeth(spectrum, spectrum.nats, np.array([freq_hz]))[orders - 1]
+    teeth = _teeth(np.minimum(spectrum.nats, CAP_NATS), np.array([freq_hz]), spectrum=spectrum)[orders - 1]
     return float(_gamma_nats(teeth.sum(axis=0), orders.size)[0])
 
 
@@ -83,7 +88,8 @@ def comb_nats(
 
     ``nats`` are those of one port, if not of all; with ``n_harmonics`` given, so many are counted.
     """
-    teeth = _teeth(spectrum, spectrum.nats if nats is None else nats, np.array([freq_hz]))
+    capped = np.minimum(spectrum.nats if nats is None else nats, CAP_NATS)
+    teeth = _teeth(capped, np.array([freq_hz]), spectrum=spectrum)
     if n_harmonics is not None:
         return float(_gamma_nats(teeth[:n_harmonics].sum(axis=0), n_harmonics)[0]), n_harmonics
     best, counts = _sums(teeth)
@@ -98,27 +104,41 @@ def sum_nats(total: float, n_terms: int) -> float:
 def _margin(spectrum: PooledSpectrum, freq_hz: float, *, best: float, n_harmonics: int) -> float:
     """Return what the comb has over those of a part or a multiple of its period.
 
-    A part leaves teeth out: the chance that those are noise tells. A multiple adds teeth that hold nothing.
+    A part leaves teeth out: the chance that those are noise tells. A multiple adds teeth: if they hold nothing, it adds
+    nothing.
     """
-    margins = [best - comb_nats(spectrum, freq_hz / m)[0] for m in (2, 3) if freq_hz / m >= spectrum.first_hz]
     orders = np.arange(1, n_harmonics + 1)
-    margins += [some_nats(spectrum, freq_hz, orders=orders[orders % n_parts != 0]) for n_parts in (2, 3)]
+    margins = [some_nats(spectrum, freq_hz, orders=orders[orders % n_parts != 0]) for n_parts in (2, 3)]
+    for n_cycles in (2, 3):
+        if freq_hz / n_cycles < spectrum.first_hz:
+            continue
+        added = ALL_ORDERS[ALL_ORDERS % n_cycles != 0]
+        nats = some_nats(spectrum, freq_hz / n_cycles, orders=added)
+        is_doubt = nats >= DOUBT_NATS and _has_share(spectrum, freq_hz / n_cycles, orders=added)
+        margins.append(best - (comb_nats(spectrum, freq_hz / n_cycles)[0] if is_doubt else nats))
     return min(margins)
 
 
-def _teeth(spectrum: PooledSpectrum, nats: NDArray[np.float64], freqs_hz: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the capped nats at each harmonic of each fundamental, shape (MAX_HARMONICS, n_fundamentals).
+def _has_share(spectrum: PooledSpectrum, freq_hz: float, *, orders: NDArray[np.int64]) -> bool:
+    """Return whether some teeth hold more than a trifle of what the strongest tooth holds."""
+    power = _teeth(spectrum.power, np.array([freq_hz]), spectrum=spectrum)[:, 0]
+    return bool(power[orders - 1].max() >= MIN_SHARE * power.max())
 
-    A harmonic that cannot be seen, or not apart from an earlier one, has what noise has on average.
+
+def _teeth(
+    values: NDArray[np.float64], freqs_hz: NDArray[np.float64], *, spectrum: PooledSpectrum
+) -> NDArray[np.float64]:
+    """Return the values of a spectrum at each harmonic of each fundamental, shape (MAX_HARMONICS, n_fundamentals).
+
+    A harmonic that cannot be seen, or not apart from an earlier one, has what noise has on average: 1.
     """
-    capped = np.minimum(nats, CAP_NATS)
     teeth = np.ones((MAX_HARMONICS, freqs_hz.size))
     at = np.array([spectrum.index(order * freqs_hz) for order in range(1, MAX_HARMONICS + 1)])
     for row in range(MAX_HARMONICS):
         seen = at[row] >= 0
         for earlier in range(row):
             seen &= np.abs(at[row] - at[earlier]) > APART_CELLS
-        teeth[row, seen] = capped[at[row, seen]]
+        teeth[row, seen] = values[at[row, seen]]
     return teeth
 
 
@@ -142,11 +162,18 @@ def _gamma_nats(total: NDArray[np.float64], shape: int) -> NDArray[np.float64]:
 
 
 def _parsimonious(freq_hz: float, spectrum: PooledSpectrum) -> float:
-    """Return the highest multiple of a fundamental that leaves out no line of its comb."""
-    orders = np.arange(1.0, MAX_HARMONICS + 1)
-    at = spectrum.index(orders * freq_hz)
-    lines = {int(order) for order, i in zip(orders, at, strict=True) if i >= 0 and spectrum.nats[i] >= LINE_NATS}
-    for n_parts in range(MAX_PARTS, 1, -1):
-        if lines and all(order % n_parts == 0 for order in lines) and n_parts * freq_hz < spectrum.nyquist_hz:
+    """Return the highest multiple of a fundamental that leaves out no line of its comb, but for trifles.
+
+    A line that a harmonic of the multiple folds onto is not left out.
+    """
+    nats = _teeth(spectrum.nats, np.array([freq_hz]), spectrum=spectrum)[:, 0]
+    lines = [order for order in ALL_ORDERS if nats[order - 1] >= LINE_NATS]
+    lines = [order for order in lines if _has_share(spectrum, freq_hz, orders=np.array([order]))]
+    at = spectrum.index(freq_hz * np.array(lines, dtype=np.float64))
+    for n_parts in range(MAX_HARMONICS, 1, -1):
+        if not lines or n_parts * freq_hz >= spectrum.nyquist_hz:
+            continue
+        of_part = spectrum.index(n_parts * freq_hz * np.arange(1.0, N_FOLDED + 1))
+        if (np.abs(at[:, None] - of_part).min(axis=1) <= APART_CELLS).all():
             return n_parts * freq_hz
     return freq_hz

@@ -42,11 +42,17 @@ FINEST_FRAC: Final = 0.8
 """The finest spectrum with this part of the best one's evidence is read: it tells periods apart best."""
 BLEND_NATS: Final = 10.0
 """Teeth with less evidence keep no pace that could be compared."""
+MAX_SCATTER_FRAC: Final = 0.1
+"""Teeth that stray further from their pace, in cycles, are not followed surely enough to compare."""
 BLEND_FRAC: Final = 0.003
 BLEND_SIGMAS: Final = 5.0
 """Teeth whose paces differ by more than both of these are not of one comb."""
 MIN_TICKS: Final = 4.0
 """A shorter period is not told apart from its aliases by sampling alone."""
+CLEAR_TICKS: Final = 10.0
+"""A shorter one is not, either, if ports disagree on its phase as they would on an alias."""
+UNTESTED: Final = 0.85
+"""Confidence in a period of under `CLEAR_TICKS` whose aliases could not be told apart, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,10 +191,10 @@ def _blend(ports: Sequence[Port], found: _Found) -> str | None:
         if any(not one.size or some_nats(found.spectrum, freq_hz, orders=one) < BLEND_NATS for one in (every, rest)):
             continue
         part, whole = (fit_period(ports, freq_hz=freq_hz, orders=one) for one in (every, rest))
-        if part is None or whole is None:
+        if part is None or whole is None or max(part.scatter_frac, whole.scatter_frac) > MAX_SCATTER_FRAC:
             continue
         apart_s = abs(part.period_s - whole.period_s)
-        if apart_s > max(BLEND_FRAC * whole.period_s, BLEND_SIGMAS * float(np.hypot(part.wander_s, whole.wander_s))):
+        if apart_s > max(BLEND_FRAC * whole.period_s, BLEND_SIGMAS * float(np.hypot(part.error_s, whole.error_s))):
             paces = f"{format_duration(whole.period_s)} and {format_duration(part.period_s / n_parts)}"
             return f"lines of two paces, {paces}, lie in one another: several jobs share these ports"
     return None
@@ -205,7 +211,8 @@ def _told_apart(ports: Sequence[Port], found: _Found, *, phases: tuple[PortPhase
     snr = np.array([max(phase.nats, 1.0) for phase in phases if phase.agrees] or [1.0])
     test = rate_aliases(ports, freq_hz=freq_hz, snr=snr)
     tick_s = max(port.dt_s for port in ports)
-    if test.picked is None and MIN_TICKS * tick_s * freq_hz > 1:
+    least_ticks = CLEAR_TICKS if test.disagrees else MIN_TICKS
+    if test.picked is None and least_ticks * tick_s * freq_hz > 1:
         periods_s = tuple(one.period_s for one in test.periods)
         reason = (
             f"{format_duration(1 / freq_hz)} or an alias of it, at ticks of {format_duration(tick_s)}: {test.reason}"
@@ -229,7 +236,9 @@ def _answer(
         step_s = found.spectrum.step_hz / comb.freq_hz**2
         period_s = 1 / comb.freq_hz
         low_s, high_s = period_s - 2 * step_s, period_s + 2 * step_s
-        fitted = FittedPeriod(period_s=period_s, error_s=step_s, low_s=low_s, high_s=high_s, wander_s=step_s)
+        fitted = FittedPeriod(
+            period_s=period_s, error_s=step_s, low_s=low_s, high_s=high_s, port_error_s=None, scatter_frac=0.0
+        )
     lines = np.array([port.lines(np.arange(1, comb.n_harmonics + 1) / fitted.period_s) for port in ports])
     late_s = iter(delays_s(lines, freq_hz=1 / fitted.period_s))
     all_agree = len(ports) == len(phases)
@@ -245,8 +254,8 @@ def _answer(
         low_s=fitted.low_s,
         high_s=fitted.high_s,
         error_s=fitted.error_s,
-        wander_s=fitted.wander_s,
-        confidence=_confidence(comb, test),
+        port_error_s=fitted.port_error_s,
+        confidence=_confidence(comb, test, tick_s=max(port.dt_s for port in ports)),
         chance=float(np.exp(comb.log_chance)),
         margin_nats=comb.margin_nats,
         alias_periods_s=tuple(one.period_s for one in test.periods) if is_flagged else (),
@@ -257,10 +266,13 @@ def _answer(
     )
 
 
-def _confidence(comb: Comb, test: AliasTest) -> float:
+def _confidence(comb: Comb, test: AliasTest, *, tick_s: float) -> float:
     """Return the chance that neither noise, nor a part or multiple of the period, nor an alias is the truth."""
     of_comb = 1 - np.exp(0.25 * max(comb.log_chance - LOG_CHANCE, -comb.margin_nats))
-    of_alias = 1 - test.picked.chance if test.picked is not None and test.picked != test.periods[0] else 1.0
+    if test.picked is None:
+        of_alias = UNTESTED if test.periods[0].period_s < CLEAR_TICKS * tick_s else 1.0
+    else:
+        of_alias = 1.0 if test.picked == test.periods[0] else 1 - test.picked.chance
     return float(np.clip(of_comb * of_alias, 0.0, 0.999))
 
 

@@ -39,9 +39,10 @@ class PortPhase:
 class PortsEstimate(Tabular):
     """The iteration period of ports evaluated together.
 
-    ``period_s`` is the pace of the recording (the slope of the iterations' starts over their number), ``low_s`` to
-    ``high_s`` its 95 % interval, and ``error_s`` its standard error, from how far the ports differ. ``wander_s`` is the
-    standard error that the job's own jitter and drift add, for another recording of the same job. ``chance`` is that
+    ``period_s`` is the pace of the iterations, ``low_s`` to ``high_s`` its 95 % interval, and ``error_s`` its standard
+    error, from how far stretches of the recording, all ports together, stray from it: noise that ports do not share
+    averages out, the job's own jitter does not. ``port_error_s`` is the part of it that the differences between ports
+    show (the jackknife over them), None where there is one port. ``chance`` is that
     of noise having such a comb anywhere; ``margin_nats`` the evidence over parts and multiples of the period. Where a
     period is under four ticks, ``alias_periods_s`` are those that could not be told apart by one port, and
     ``aliases`` what the ports say of each. All are None or empty unless status is periodic; aliases also if it is
@@ -54,7 +55,7 @@ class PortsEstimate(Tabular):
     low_s: float | None = None
     high_s: float | None = None
     error_s: float | None = None
-    wander_s: float | None = None
+    port_error_s: float | None = None
     confidence: float | None = None
     chance: float | None = None
     margin_nats: float | None = None

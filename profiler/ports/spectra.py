@@ -46,8 +46,8 @@ SPREADS: Final = gamma.ppf(0.75, SHAPES) / gamma.ppf(0.25, SHAPES)
 class PooledSpectrum:
     """How surely there is a line, over frequency.
 
-    ``nats`` is minus the log of the chance that noise alone has as much power at that frequency, in all ports together;
-    shape (n_freqs,), at ``first_hz``, ``first_hz + step_hz``, …; ``of_port`` the same of each port, shape
+    ``power`` is the mean of the ports' powers over their floors, ``nats`` minus the log of the chance that noise alone
+    has as much; shape (n_freqs,), at ``first_hz``, ``first_hz + step_hz``, …; ``of_port`` the nats of each port, shape
     (n_ports, n_freqs). Above ``nyquist_hz`` lines fold back.
     """
 
@@ -56,6 +56,7 @@ class PooledSpectrum:
     nyquist_hz: float
     n_stretches: int
     shape: float
+    power: NDArray[np.float64]
     nats: NDArray[np.float64]
     of_port: NDArray[np.float64]
 
@@ -107,6 +108,7 @@ def pooled_spectra(ports: Sequence[Port], *, reads: Sequence[Port | None]) -> It
             nyquist_hz=nyquist_hz,
             n_stretches=n_stretches,
             shape=shape,
+            power=floored.mean(axis=0),
             nats=nats,
             of_port=np.array([_nats(one)[0] for one in floored]),
         )

@@ -24,18 +24,24 @@ MIN_STRETCHES: Final = 5
 MIN_STRETCH_CYCLES: Final = 2.0
 N_DELAYS: Final = 256
 N_ROUNDS: Final = 3
+TICK_SLACK: Final = 0.03
+"""A stretch is timed no better than this part of a tick: as well as a tick's phase is recovered from polls."""
 MIN_KNOWN_FRAC: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FittedPeriod:
-    """A period, its 95 % interval and standard error in this recording, and what wandering adds, all in seconds."""
+    """A period, its standard error, its 95 % interval, and the error that the differences between ports show.
+
+    ``scatter_frac`` is how far stretches of the recording stray from the pace, in cycles of what was followed.
+    """
 
     period_s: float
     error_s: float
     low_s: float
     high_s: float
-    wander_s: float
+    port_error_s: float | None
+    scatter_frac: float
 
 
 def delays_s(lines: NDArray[np.complex128], *, freq_hz: float) -> NDArray[np.float64]:
@@ -84,9 +90,9 @@ def fit_period(ports: Sequence[Port], *, freq_hz: float, orders: NDArray[np.int6
     corrects the period, and their scatter about it gives its error: what one port's noise adds, and the jitter and
     drift that all of them share.
 
-    The error that is left in the pace of this recording comes from the jackknife over ports (both directions of one
-    left out together): with n ports and fits f_i without the i-th it is sqrt((n - 1) / n * sum (f_i - mean f)^2) [1]_.
-    Where that gives no narrower interval, or there is one port only, the scatter stands for it.
+    How far ports differ comes from the jackknife over them (both directions of one left out together): with n ports and
+    fits f_i without the i-th, sqrt((n - 1) / n * sum (f_i - mean f)^2) [1]_.
+    The interval rests on the scatter, for jitter that all ports share moves the pace of all alike.
 
     References
     ----------
@@ -108,6 +114,7 @@ class _Turns:
     """How far each stretch of some ports is turned against the whole, shape (n_stretches, n_harmonics)."""
 
     middles_s: NDArray[np.float64]
+    tick_s: float
     products: NDArray[np.complex128]
 
 
@@ -125,7 +132,7 @@ def _turns(ports: Sequence[Port], *, freq_hz: float, orders: NDArray[np.int64]) 
         power = max(float(np.sum(np.abs(whole) ** 2)), np.finfo(np.float64).tiny)
         earlier = turns[port.unit].products if port.unit in turns else np.zeros_like(stretches)
         products = earlier + np.conj(whole) * np.array(stretches) / power
-        turns[port.unit] = _Turns(middles_s=middles_s, products=products)
+        turns[port.unit] = _Turns(middles_s=middles_s, tick_s=port.dt_s, products=products)
     return turns
 
 
@@ -141,30 +148,31 @@ def _jackknifed(
     ]
     periods_s = np.array([one.period_s for one in without if one is not None])
     error_s = float(np.sqrt((n_units - 1) / n_units * np.sum((periods_s - periods_s.mean()) ** 2)))
-    half_s = float(student.ppf(0.975, n_units - 1)) * error_s
-    if periods_s.size < n_units or half_s >= fitted.high_s - fitted.period_s:
-        return fitted
-    return replace(fitted, error_s=error_s, low_s=fitted.period_s - half_s, high_s=fitted.period_s + half_s)
+    return replace(fitted, port_error_s=error_s) if periods_s.size == n_units else fitted
 
 
 def _fitted(turns: Iterable[_Turns], *, freq_hz: float, orders: NDArray[np.int64]) -> FittedPeriod | None:
     turns = list(turns)
     products = np.sum([one.products for one in turns], axis=0)
-    middles_s = turns[0].middles_s
+    middles_s, tick_s = turns[0].middles_s, turns[0].tick_s
     seen = np.flatnonzero(np.abs(products).sum(axis=1) > 0)
     if seen.size < MIN_STRETCHES:
         return None
     period_s = 1 / freq_hz
     late_s = np.array([_delay_s(products[i], freq_hz=freq_hz, orders=orders) for i in seen])
-    slope, error = _slope(middles_s[seen], np.unwrap(late_s, period=period_s / int(np.gcd.reduce(orders))))
-    half_s = float(student.ppf(0.975, seen.size - 2)) * error * period_s
+    part_s = period_s / int(np.gcd.reduce(orders))
+    slope, error, scatter_s = _slope(middles_s[seen], np.unwrap(late_s, period=part_s))
+    span_s = float(middles_s[-1] - middles_s[0])
+    error_s = period_s * float(np.hypot(error, tick_s * TICK_SLACK / span_s))
+    half_s = float(student.ppf(0.975, seen.size - 2)) * error_s
     fitted_s = period_s * (1 + slope)
     return FittedPeriod(
         period_s=fitted_s,
-        error_s=error * period_s,
+        error_s=error_s,
         low_s=fitted_s - half_s,
         high_s=fitted_s + half_s,
-        wander_s=error * period_s,
+        port_error_s=None,
+        scatter_frac=scatter_s / part_s,
     )
 
 
@@ -187,10 +195,11 @@ def _delay_s(products: NDArray[np.complex128], *, freq_hz: float, orders: NDArra
     return float((cycles[i_best] + shift / N_DELAYS) / freq_hz)
 
 
-def _slope(at_s: NDArray[np.float64], late_s: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the slope of a least-squares line and its standard error."""
+def _slope(at_s: NDArray[np.float64], late_s: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return the slope of a least-squares line, its standard error, and the standard deviation about it."""
     at = at_s - at_s.mean()
     late = late_s - late_s.mean()
     slope = float(np.dot(at, late) / np.dot(at, at))
     rest = late - slope * at
-    return slope, float(np.sqrt(np.dot(rest, rest) / (at.size - 2) / np.dot(at, at)))
+    scatter = float(np.sqrt(np.dot(rest, rest) / (at.size - 2)))
+    return slope, scatter / float(np.sqrt(np.dot(at, at))), scatter
