@@ -30,8 +30,10 @@ MAX_MEASURED: Final = 256
 """Quartiles of more iterations are no surer; those measured are spread over all, the last one among them."""
 MAX_SLACK_FRAC: Final = 0.1
 """However much iterations seem to wander, a burst's edge is expected within a few times this fraction of the period."""
+DENTED_BLUR_WINDOWS: Final = 0.2
 MAX_BLUR_WINDOWS: Final = 0.5
-"""Starts that stray further from where bursts begin blur the fold: it is then folded again by the bursts themselves."""
+"""Starts that stray further from where bursts begin blur the fold, one with dents sooner: it is folded again by the
+bursts themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -92,7 +94,8 @@ def _ups(
         return folded_ups(shape, period_s=period_s), starts_s + shape.bursts[0].start_s, fold, shape
     bounds_s = cycle_bounds(starts_s, period_s=period_s)
     edges = _measured(traffic, bounds_s, shape=shape, slack_s=slack_s)
-    if _is_blurred(edges, dt_s=traffic.dt_s):
+    blur_windows = DENTED_BLUR_WINDOWS if _is_dented(fold, shape) else MAX_BLUR_WINDOWS
+    if _spread_of_starts(edges) > blur_windows * traffic.dt_s:
         every = measure_edges(traffic, bounds_s, shape=shape, slack_s=slack_s)
         aligned_s = cycle_bounds(np.unique(every.start_s[every.present[:, 0], 0]), period_s=period_s)
         sharper = fold_cycles(traffic, aligned_s, period_s=period_s)
@@ -113,10 +116,22 @@ def _measured(traffic: Traffic, bounds_s: NDArray[np.float64], *, shape: Shape, 
     return measure_edges(traffic, bounds_s[::-step][::-1], shape=shape, slack_s=slack_s)
 
 
-def _is_blurred(edges: Edges, *, dt_s: float) -> bool:
-    """Return whether first bursts begin at different times after the starts that the fold was made with."""
+def _is_dented(fold: Fold, shape: Shape) -> bool:
+    """Return whether a burst falls below half of its rate somewhere within: there may be gaps that are not seen yet."""
+    middles_s = (np.arange(-fold.n_bins, 2 * fold.n_bins) + 0.5) * fold.bin_s
+    rate_bps = np.tile(fold.rate_bps, 3)
+    margin_s = 2 * max(fold.dt_s, fold.bin_s)
+    return any(
+        bool((rate_bps[within] < 0.5 * (burst.rate_bps + shape.down_bps)).any())
+        for burst in shape.bursts
+        for within in [(middles_s > burst.start_s + margin_s) & (middles_s < burst.end_s - margin_s)]
+    )
+
+
+def _spread_of_starts(edges: Edges) -> float:
+    """Return by how much first bursts stray from where the fold has them."""
     late_s = edges.late_s[edges.present[:, 0], 0]
-    return late_s.size > 1 and robust_spread(late_s) > MAX_BLUR_WINDOWS * dt_s
+    return robust_spread(late_s) if late_s.size > 1 else 0.0
 
 
 def _anchor(firsts_s: NDArray[np.float64], *, period_s: float, dt_s: float) -> float:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from profiler.period.estimate import PeriodEstimate
     from profiler.signals import RateSeries
 
-__all__ = ["part_jobs", "part_traffic"]
+__all__ = ["part_jobs"]
 
 N_ROUNDS: Final = 3
 """Starts found while two jobs were mixed are found again in what each moves alone; thrice is enough."""
@@ -32,19 +32,14 @@ def part_jobs(series: RateSeries, estimates: list[PeriodEstimate]) -> list[tuple
         One a job, each periodic.
     """
     beats = [Beat(starts_s=one.starts_s, period_s=one.period_s or 1.0) for one in estimates]
-    return [
-        (part, replace(one, starts_s=beat.starts_s, at_onsets=False, others=()))
-        for one, (part, beat) in zip(estimates, part_traffic(series, beats), strict=True)
-    ]
-
-
-def part_traffic(series: RateSeries, beats: list[Beat]) -> list[tuple[RateSeries, Beat]]:
-    """Return the traffic of each job alone, with its iterations found again in it."""
     parts = separate(series, beats)
     for _ in range(N_ROUNDS):
         beats = [_found_again(part, beat) for part, beat in zip(parts, beats, strict=True)]
         parts = separate(series, beats)
-    return list(zip(parts, beats, strict=True))
+    return [
+        (part, replace(one, starts_s=beat.starts_s, at_onsets=False, others=()))
+        for one, part, beat in zip(estimates, parts, beats, strict=True)
+    ]
 
 
 def _found_again(part: RateSeries, beat: Beat) -> Beat:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from profiler.phases.edges import measure_edges, stand_out, without_events
 from profiler.phases.follow import follow
-from profiler.phases.jobs import part_traffic
-from profiler.phases.separation import Beat
+from profiler.phases.separation import with_rate
 from profiler.phases.shape import Burst, Shape
 from profiler.phases.traffic import Traffic
 from profiler.units import NS_PER_S
@@ -25,6 +24,8 @@ __all__ = ["up_mask"]
 CAP_FACTOR: Final = 1.5
 MARGIN_WINDOWS: Final = 2
 """Windows so near a burst may be of it."""
+N_TURNS: Final = 3
+"""Of several jobs on one counter, each is followed so often in what the others leave."""
 MAX_SLACK_FRAC: Final = 0.1
 
 
@@ -55,10 +56,39 @@ def up_mask(series: RateSeries, profile: TrafficProfile) -> NDArray[np.bool_]:
     jobs = [one for one in (profile, *profile.others) if one.period_s is not None and one.anchor_ns is not None]
     if len(jobs) == 1:
         return _own_mask(series, profile)
-    beats = [Beat(starts_s=_starts(series, one), period_s=one.period_s or 1.0) for one in jobs]
-    parts = part_traffic(series, beats)
-    mask: NDArray[np.bool_] = np.any([_own_mask(part, one) for (part, _), one in zip(parts, jobs, strict=True)], axis=0)
+    mask: NDArray[np.bool_] = np.any(
+        [_own_mask(part, one) for part, one in zip(_parted(series, jobs), jobs, strict=True)], axis=0
+    )
     return mask
+
+
+def _parted(series: RateSeries, jobs: list[TrafficProfile]) -> list[RateSeries]:
+    """Return what the phases of the other jobs leave to each, their iterations found in turns."""
+    rate_bps = series.rate_bps
+    demands = [np.zeros(series.n_samples) for _ in jobs]
+    parts = [series for _ in jobs]
+    for _ in range(N_TURNS):
+        for i, one in enumerate(jobs):
+            others_bps = np.sum([demand for j, demand in enumerate(demands) if j != i], axis=0)
+            parts[i] = with_rate(series, np.maximum(rate_bps - others_bps, 0.0))
+            demands[i] = _demand(series, one, starts_s=_starts(parts[i], one))
+    return parts
+
+
+def _demand(series: RateSeries, profile: TrafficProfile, *, starts_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rate that a profile's bursts, repeated from each start on, have above Down in each window."""
+    edges_s = (series.edges_ns - series.edges_ns[0]) / NS_PER_S
+    down_bps = _shape(profile).down_bps
+    ups = [phase for phase in profile.phases if phase.kind == "up"]
+    bits = np.zeros(edges_s.size)
+    for up in ups:
+        begins_s = starts_s + up.start_s
+        # Bits of n bursts by t: each ramps up from its begin on, and is held from its end on.
+        for sign, turns_s in ((1.0, begins_s), (-1.0, begins_s + up.width_s)):
+            n_begun = np.searchsorted(turns_s, edges_s)
+            sums_s = np.concatenate(([0.0], np.cumsum(turns_s)))
+            bits += sign * (up.rate_bps - down_bps) * (n_begun * edges_s - sums_s[n_begun])
+    return np.asarray(np.maximum(np.diff(bits) / np.diff(edges_s), 0.0))
 
 
 def _own_mask(series: RateSeries, profile: TrafficProfile) -> NDArray[np.bool_]:

@@ -35,7 +35,7 @@ def measured_ups(traffic: Traffic, edges: Edges, *, shape: Shape, period_s: floa
     i_burst, low, high = _parts(shape)
     begin_s = start_s[:, i_burst] + low * (end_s - start_s)[:, i_burst]
     widths_s = np.maximum((high - low) * (end_s - start_s)[:, i_burst], np.finfo(np.float64).tiny)
-    bits = traffic.bits_at(begin_s + widths_s) - traffic.bits_at(begin_s)
+    bits = _moved(traffic, begin_s, widths_s, is_first=low == 0.0, is_last=high == 1.0, down_bps=shape.down_bps)
     low_s, width_s, high_s = _quantiles(widths_s, 0.25, 0.5, 0.75)
     (late_s,) = _quantiles(begin_s - start_s[:, :1], 0.5)
     (typical_bits,) = _quantiles(bits, 0.5)
@@ -53,6 +53,24 @@ def measured_ups(traffic: Traffic, edges: Edges, *, shape: Shape, period_s: floa
         for k in range(i_burst.size)
     ]
     return _apart(ups, period_s=period_s)
+
+
+def _moved(
+    traffic: Traffic,
+    begin_s: NDArray[np.float64],
+    widths_s: NDArray[np.float64],
+    *,
+    is_first: NDArray[np.bool_],
+    is_last: NDArray[np.bool_],
+    down_bps: float,
+) -> NDArray[np.float64]:
+    """Return the bits of each part of a burst; those of the windows at its edges are its own but for the Down rate."""
+    dt_s = traffic.dt_s
+    from_s = np.where(is_first, dt_s * np.floor(begin_s / dt_s), begin_s)
+    to_s = np.where(is_last, dt_s * np.ceil((begin_s + widths_s) / dt_s), begin_s + widths_s)
+    beside_s = (to_s - from_s) - widths_s
+    bits = traffic.bits_at(to_s) - traffic.bits_at(from_s) - down_bps * beside_s
+    return np.maximum(bits, 0.0)
 
 
 def _parts(shape: Shape) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:

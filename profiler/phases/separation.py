@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from profiler.signals import RateSeries
 
-__all__ = ["Beat", "separate"]
+__all__ = ["Beat", "separate", "with_rate"]
 
 MAX_BINS: Final = 256
 N_TURNS: Final = 200
@@ -74,29 +74,36 @@ def separate(series: RateSeries, beats: Sequence[Beat]) -> list[RateSeries]:
     demands = _demands(rate_bps, places, weight=np.diff(series.edges_ns) * series.known)
     shares = [demand[place] for demand, place in zip(demands, places, strict=True)]
     total = np.sum(shares, axis=0)
-    return [_with_rate(series, np.maximum(rate_bps - (total - share), 0.0)) for share in shares]
+    return [with_rate(series, np.maximum(rate_bps - (total - share), 0.0)) for share in shares]
 
 
 def _places(series: RateSeries, beat: Beat) -> NDArray[np.int64]:
-    """Return the bin of an iteration in which the middle of each window lies, shape (n_samples,)."""
+    """Return the bin of an iteration in which the middle of each window lies, shape (n_samples,).
+
+    Bins are of equal time, not of equal parts: an iteration that takes longer waits longer, its bursts stay alike.
+    """
     edges_s = (series.edges_ns - series.edges_ns[0]) / NS_PER_S
     middles_s = 0.5 * (edges_s[1:] + edges_s[:-1])
-    starts_s, index = _continued(beat, last_s=float(edges_s[-1]))
-    cycle = np.interp(middles_s, starts_s, index)
+    starts_s = _continued(beat, last_s=float(edges_s[-1]))
+    since_s = middles_s - starts_s[np.searchsorted(starts_s, middles_s, side="right") - 1]
     n_bins = int(np.clip(beat.period_s / series.dt_s, 2, MAX_BINS))
-    places: NDArray[np.int64] = ((cycle - np.floor(cycle)) * n_bins).astype(np.int64)
+    places: NDArray[np.int64] = np.minimum((since_s / beat.period_s * n_bins).astype(np.int64), n_bins - 1)
     return places
 
 
-def _continued(beat: Beat, *, last_s: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return starts from before the series to after it, and how many iterations in each is."""
+def _continued(beat: Beat, *, last_s: float) -> NDArray[np.float64]:
+    """Return the starts of iterations from before the series to after it, those that are missing in between too."""
     starts_s, period_s = beat.starts_s, beat.period_s
-    index = np.concatenate(([0.0], np.cumsum(np.maximum(1.0, np.rint(np.diff(starts_s) / period_s)))))
-    n_before = np.ceil(max(0.0, float(starts_s[0])) / period_s)
-    n_after = np.ceil(max(0.0, last_s - float(starts_s[-1])) / period_s)
-    return (
-        np.concatenate(([starts_s[0] - n_before * period_s], starts_s, [starts_s[-1] + (n_after + 1) * period_s])),
-        np.concatenate(([-n_before - 0.0], index, [index[-1] + n_after + 1])),
+    n_before = int(np.ceil(max(0.0, float(starts_s[0])) / period_s))
+    n_after = int(np.ceil(max(0.0, last_s - float(starts_s[-1])) / period_s))
+    n_in_gaps = np.maximum(1, np.rint(np.diff(starts_s) / period_s)).astype(np.int64)
+    index = np.concatenate(([0], np.cumsum(n_in_gaps)))
+    return np.concatenate(
+        (
+            starts_s[0] - period_s * np.arange(n_before, 0, -1),
+            np.interp(np.arange(index[-1] + 1), index, starts_s),
+            starts_s[-1] + period_s * np.arange(1, n_after + 1),
+        )
     )
 
 
@@ -131,5 +138,6 @@ def _idle(demand_bps: NDArray[np.float64]) -> float:
     return float(np.median(np.sort(demand_bps)[: 2 * n_idle]))
 
 
-def _with_rate(series: RateSeries, rate_bps: NDArray[np.float64]) -> RateSeries:
+def with_rate(series: RateSeries, rate_bps: NDArray[np.float64]) -> RateSeries:
+    """Return a series with another rate on the same windows."""
     return replace(series, delta_bytes=rate_bps * np.diff(series.edges_ns) / NS_PER_S / BITS_PER_BYTE)
