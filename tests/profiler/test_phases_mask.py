@@ -68,7 +68,7 @@ def _repeated(series: RateSeries, profile: TrafficProfile) -> NDArray[np.bool_]:
     middles_s = (0.5 * (series.edges_ns[1:] + series.edges_ns[:-1]) - profile.anchor_ns) / 1e9
     place_s = middles_s % profile.period_s
     ups = [phase for phase in profile.phases if phase.kind == "up"]
-    return np.any([(place_s >= up.start_s) & (place_s < up.start_s + up.width_s) for up in ups], axis=0)
+    return np.asarray(np.any([(place_s >= up.start_s) & (place_s < up.start_s + up.width_s) for up in ups], axis=0))
 
 
 def test_a_checkpoint_is_not_up() -> None:
@@ -104,7 +104,9 @@ def test_an_iteration_without_its_burst_is_down() -> None:
 def test_nothing_is_up_without_a_period_and_all_is_without_a_down_phase() -> None:
     rng = np.random.default_rng(8)
     series = RateSeries.from_deltas(np.arange(2001) * 10_000_000, rng.normal(1e6, 2e5, 2000).clip(0))
-    made = PeriodEstimate(status="periodic", reason="made", period_s=1.0, starts_s=np.arange(20) * 1.0, method="made")
+    made = PeriodEstimate(
+        status="periodic", reason="made", period_s=1.0, starts_s=np.arange(20, dtype=np.float64), method="made"
+    )
     assert up_mask(series, extract_phases(series, made)).all()
     silent = PeriodEstimate(status="aperiodic", reason="nothing repeats", starts_s=np.zeros(0))
     assert not up_mask(series, extract_phases(series, silent)).any()

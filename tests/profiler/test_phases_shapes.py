@@ -153,7 +153,12 @@ def test_a_fold_in_which_nothing_stands_out_is_said_to_be_flat() -> None:
     deltas = rng.normal(1e6, 2e5, 4000).clip(0)
     series = RateSeries.from_deltas(np.arange(4001) * 10_000_000, deltas)
     made = PeriodEstimate(
-        status="periodic", reason="made", period_s=1.0, n_cycles=38.0, starts_s=np.arange(39) * 1.0, method="made"
+        status="periodic",
+        reason="made",
+        period_s=1.0,
+        n_cycles=38.0,
+        starts_s=np.arange(39, dtype=np.float64),
+        method="made",
     )
     found = extract_phases(series, made)
     (whole,) = found.phases
@@ -176,7 +181,7 @@ def test_a_fold_in_which_nothing_stands_out_is_said_to_be_flat() -> None:
 def test_an_estimate_of_another_series_is_refused(changes: dict[str, object], message: str) -> None:
     series = RateSeries.from_deltas(np.arange(1001) * 10_000_000, np.tile([1e6] * 40 + [0.0] * 60, 10))
     estimate = PeriodEstimate(
-        status="periodic", reason="made", period_s=1.0, starts_s=np.arange(10) * 1.0, method="made"
+        status="periodic", reason="made", period_s=1.0, starts_s=np.arange(10, dtype=np.float64), method="made"
     )
     assert extract_phases(series, estimate).duty_frac == pytest.approx(0.4, rel=0.02)
     with pytest.raises(UsageError, match=message):
