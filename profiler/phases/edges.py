@@ -225,9 +225,9 @@ def _between_windows(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return edges moved within the windows around them, by how much of these a burst at its rate there would fill."""
     dt_s = traffic.dt_s
-    full_bps = _full_rate(traffic, start_s, end_s)
     near_s = np.maximum(NEAR_FRAC * (end_s - start_s), dt_s)
     has_inside = end_s - start_s > MIN_WINDOWS * dt_s
+    full_bps = np.zeros(start_s.shape[1]) if has_inside.all() else _full_rate(traffic, start_s, end_s)
     after_bps = (traffic.bits_at(start_s + dt_s + near_s) - traffic.bits_at(start_s + dt_s)) / near_s
     before_bps = (traffic.bits_at(end_s - dt_s) - traffic.bits_at(end_s - dt_s - near_s)) / near_s
     begins = _filled(traffic, start_s, full_bps=np.where(has_inside, after_bps, full_bps), shape=shape)

@@ -116,7 +116,7 @@ def _described(series: RateSeries, estimate: PeriodEstimate, *, iteration: Itera
         alias_periods_s=estimate.alias_periods_s,
         need_more_s=estimate.need_more_s,
         mean_bps=series.mean_bps,
-        peak_bps=max((up.rate_bps for up in ups), default=_peak(series)),
+        peak_bps=max(up.rate_bps for up in ups) if ups else _peak(series),
         duty_frac=duty_frac,
         anchor_ns=_at(series, iteration.anchor_s) if iteration and iteration.anchor_s is not None else None,
         phases=phases,

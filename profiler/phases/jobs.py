@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from profiler.phases.fold import cycle_bounds, fold_cycles
 from profiler.phases.follow import realign
 from profiler.phases.separation import Beat, separate
@@ -34,12 +36,20 @@ def part_jobs(series: RateSeries, estimates: list[PeriodEstimate]) -> list[tuple
     beats = [Beat(starts_s=one.starts_s, period_s=one.period_s or 1.0) for one in estimates]
     parts = separate(series, beats)
     for _ in range(N_ROUNDS):
-        beats = [_found_again(part, beat) for part, beat in zip(parts, beats, strict=True)]
+        before, beats = beats, [_found_again(part, beat) for part, beat in zip(parts, beats, strict=True)]
         parts = separate(series, beats)
+        if all(_is_same(*pair, dt_s=series.dt_s) for pair in zip(before, beats, strict=True)):
+            break
     return [
         (part, replace(one, starts_s=beat.starts_s, at_onsets=False, others=()))
         for one, part, beat in zip(estimates, parts, beats, strict=True)
     ]
+
+
+def _is_same(before: Beat, after: Beat, *, dt_s: float) -> bool:
+    """Return whether all starts are where they were, within a window."""
+    starts_s = before.starts_s
+    return starts_s.size == after.starts_s.size and bool((np.abs(starts_s - after.starts_s) <= dt_s).all())
 
 
 def _found_again(part: RateSeries, beat: Beat) -> Beat:
