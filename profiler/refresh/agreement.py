@@ -19,7 +19,7 @@ MIN_SAID: Final = 20
 """Fewer polls than this that a clock says to be stale, or to be not, are no evidence."""
 
 
-def agreement(clock: Refresh, t_s: NDArray[np.float64], moved: NDArray[np.bool_]) -> float:
+def agreement(clock: Refresh, t_s: NDArray[np.float64], *, moved: NDArray[np.bool_]) -> float:
     """Return the part of the way from chance (0) to certainty (1) by which a clock tells when the value moves.
 
     Parameters

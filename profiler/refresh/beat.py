@@ -62,7 +62,7 @@ def has_partial_borders(t_s: NDArray[np.float64], delta_bytes: NDArray[np.float6
     return bool(less > SURE * error)
 
 
-def is_own_beat(clock: Refresh, t_s: NDArray[np.float64], delta_bytes: NDArray[np.float64]) -> bool:
+def is_own_beat(clock: Refresh, t_s: NDArray[np.float64], *, delta_bytes: NDArray[np.float64]) -> bool:
     """Return whether bytes a tick beat with the polls.
 
     Notes

@@ -67,8 +67,8 @@ def near_refresh(t_s: NDArray[np.float64], delta_bytes: NDArray[np.float64], *, 
         return None
     reach_hz = (MAX_OFF if is_even else MAX_OFF_UNEVEN) * min(counted_hz, polls_hz - counted_hz)
     clocks = clocks_near(events, low_hz=counted_hz - reach_hz, high_hz=counted_hz + reach_hz)
-    best = _undisputed([(agreement(clock, t_s, moved), clock) for clock in clocks])
-    return None if best is None or is_own_beat(best, t_s, delta_bytes) else best
+    best = _undisputed([(agreement(clock, t_s, moved=moved), clock) for clock in clocks])
+    return None if best is None or is_own_beat(best, t_s, delta_bytes=delta_bytes) else best
 
 
 def _undisputed(found: list[tuple[float, Refresh]]) -> Refresh | None:

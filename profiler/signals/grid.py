@@ -33,7 +33,7 @@ class UniformRate:
 
 
 def on_grid(
-    edges_ns: NDArray[np.int64], delta_bytes: NDArray[np.float64], known: NDArray[np.bool_], *, dt_s: float
+    edges_ns: NDArray[np.int64], delta_bytes: NDArray[np.float64], *, known: NDArray[np.bool_], dt_s: float
 ) -> UniformRate:
     """Put windows on a uniform grid by interpolating their *cumulative* bytes, so that bytes are conserved.
 

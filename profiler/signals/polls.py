@@ -30,7 +30,7 @@ BINS_PER_GAP: Final = 2.0
 MAX_BINS: Final = 1 << 18
 MIN_CYCLES: Final = 6
 """A period of gaps must be seen so many times."""
-SHORTEST_GAPS: Final = 4.0
+SHORTEST_GAPS: Final = 6.0
 """Gaps cannot be seen to repeat faster than this many of them."""
 LINE_POWER: Final = 20.0
 """Power of a line over the mean power; white noise reaches it once in half a billion frequencies."""
@@ -69,7 +69,7 @@ def holes(widths_ns: NDArray[np.int64], *, typical_ns: float) -> NDArray[np.bool
 
 
 def repeating_gaps_s(
-    t_ns: NDArray[np.int64], edges_ns: NDArray[np.int64], delta_bytes: NDArray[np.float64]
+    t_ns: NDArray[np.int64], *, edges_ns: NDArray[np.int64], delta_bytes: NDArray[np.float64]
 ) -> tuple[float, ...]:
     """Return the periods in seconds, the strongest first, at which gaps between reads themselves repeat.
 

@@ -46,7 +46,8 @@ class RateSeries:
     n_stale
         Reads that only saw again what one before had seen; their windows are put together, and flagged.
     poll_periods_s
-        Periods at which the gaps between polls themselves repeat, the strongest first: what shows there may be theirs.
+        Periods at which the gaps between polls themselves repeat, the strongest first: weak evidence there may be
+        theirs. Strong evidence is not, as a job on the host that polls disturbs the poller at its own period.
     notes
         What a reader of the series must know besides, in words.
     """
@@ -174,7 +175,7 @@ class RateSeries:
             refresh_s=windows.refresh_s,
             refresh_phase_s=windows.refresh_phase_s,
             n_stale=windows.n_stale,
-            poll_periods_s=repeating_gaps_s(polls_ns, windows.edges_ns, steps.delta_bytes),
+            poll_periods_s=repeating_gaps_s(polls_ns, edges_ns=windows.edges_ns, delta_bytes=steps.delta_bytes),
             notes=steps.notes,
         )
         return series if capacity_bps is None else series.limited(capacity_bps)
@@ -263,4 +264,4 @@ class RateSeries:
         """
         if self.n_samples == 0 or not dt_s > 0:
             raise UsageError(f"resample: {self.n_samples} windows to dt_s {dt_s}: need one window and a positive step")
-        return on_grid(self.edges_ns, self.delta_bytes, self.known, dt_s=dt_s)
+        return on_grid(self.edges_ns, self.delta_bytes, known=self.known, dt_s=dt_s)
