@@ -17,10 +17,13 @@ from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
     from profiler.period.estimate import PeriodEstimate
+    from profiler.phases.timing import Clock
     from profiler.signals import RateSeries
 
 __all__ = ["extract_phases", "profile"]
 
+Z95: Final = 1.96
+"""Standard errors to both sides of an interval that holds the truth in 95 of 100 cases."""
 MIN_WINDOWS: Final = 2.0
 """A period of fewer windows shows neither Up nor Down."""
 
@@ -62,12 +65,26 @@ def extract_phases(series: RateSeries, estimate: PeriodEstimate) -> TrafficProfi
         return _described(series, estimate, iteration=None)
     _check(series, estimate, period_s=estimate.period_s)
     if not estimate.others:
-        return _described(series, estimate, iteration=find_iteration(series, estimate, period_s=estimate.period_s))
+        iteration = find_iteration(series, estimate, period_s=estimate.period_s)
+        return _described(series, _timed(estimate, iteration.clock), iteration=iteration)
     others = [other for other in estimate.others if other.period_s is not None]
     for other in others:
         _check(series, other, period_s=other.period_s or 0.0)
     first, *rest = (extract_phases(part, one) for part, one in part_jobs(series, [estimate, *others]))
     return replace(first, others=tuple(rest), other_periods_s=tuple(one.period_s for one in rest if one.period_s))
+
+
+def _timed(estimate: PeriodEstimate, clock: Clock | None) -> PeriodEstimate:
+    """Return the estimate with the period of the clock that bursts keep, which all of their edges tell, if they do."""
+    if clock is None:
+        return estimate
+    return replace(
+        estimate,
+        period_s=clock.period_s,
+        period_low_s=clock.period_s - Z95 * clock.error_s,
+        period_high_s=clock.period_s + Z95 * clock.error_s,
+        period_error_s=clock.error_s,
+    )
 
 
 def _check(series: RateSeries, estimate: PeriodEstimate, *, period_s: float) -> None:

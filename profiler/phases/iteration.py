@@ -10,11 +10,11 @@ import numpy as np
 from profiler.period.length import robust_spread
 from profiler.phases.edges import Edges, measure_edges
 from profiler.phases.fold import Fold, cycle_bounds, fold_cycles
-from profiler.phases.measure import folded_ups, measured_ups, whole_phase, without_false_levels
+from profiler.phases.measure import apart, folded_ups, measured_ups, whole_phase, without_false_levels
 from profiler.phases.outliers import find_outliers
 from profiler.phases.phase import Outlier, Phase, with_downs
 from profiler.phases.shape import Shape, find_bursts
-from profiler.phases.timing import fit_clock
+from profiler.phases.timing import Clock, fit_clock
 from profiler.phases.traffic import Traffic
 from profiler.units import NS_PER_S
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Iteration", "find_iteration"]
 
+SAME_PERIOD_FRAC: Final = 0.01
+"""A clock whose period differs by more from the estimate's is that of something else."""
 MAX_MEASURED: Final = 256
 """Quartiles of more iterations are no surer; those measured are spread over all, the last one among them."""
 MAX_SLACK_FRAC: Final = 0.1
@@ -41,13 +43,15 @@ class Iteration:
     """A typical iteration and those unlike it.
 
     ``fold_bps`` is the folded demand from the first Up phase on, shape (n_bins,). ``anchor_s`` is when one iteration
-    began, in seconds after the series does; None where Up and Down do not stand apart.
+    began, in seconds after the series does; None where Up and Down do not stand apart. ``clock`` is what the first
+    bursts of all iterations keep, if they keep time: its period is what ``phases`` sum to.
     """
 
     phases: tuple[Phase, ...]
     fold_bps: NDArray[np.float64]
-    anchor_s: float | None
     outliers: tuple[Outlier, ...]
+    anchor_s: float | None = None
+    clock: Clock | None = None
 
 
 def find_iteration(series: RateSeries, estimate: PeriodEstimate, *, period_s: float) -> Iteration:
@@ -63,13 +67,17 @@ def find_iteration(series: RateSeries, estimate: PeriodEstimate, *, period_s: fl
     shape = find_bursts(fold)
     if shape is None:
         phases = (whole_phase(float(fold.rate_bps.mean()), period_s=period_s),)
-        return Iteration(phases=phases, fold_bps=fold.rate_bps, anchor_s=None, outliers=outliers)
+        return Iteration(phases=phases, fold_bps=fold.rate_bps, outliers=outliers)
     slack_s = min(estimate.jitter_frac or 0.0, MAX_SLACK_FRAC) * period_s
     ups, firsts_s, fold, shape = _ups(traffic, starts_s, fold=fold, shape=shape, slack_s=slack_s)
+    clock = _clock(firsts_s, period_s=period_s, dt_s=traffic.dt_s)
+    own_s = clock.period_s if clock else period_s
+    last_s = clock.nearest(float(firsts_s[-1])) if clock else float(firsts_s[-1])
     return Iteration(
-        phases=with_downs(ups, period_s=period_s, rate_bps=shape.down_bps),
+        phases=with_downs(apart(ups, period_s=own_s), period_s=own_s, rate_bps=shape.down_bps),
         fold_bps=np.roll(fold.rate_bps, -round(shape.bursts[0].start_s / fold.bin_s)),
-        anchor_s=_anchor(firsts_s, period_s=period_s, dt_s=traffic.dt_s) + offset_s,
+        anchor_s=last_s + offset_s,
+        clock=clock,
         outliers=outliers,
     )
 
@@ -134,10 +142,7 @@ def _spread_of_starts(edges: Edges) -> float:
     return robust_spread(late_s) if late_s.size > 1 else 0.0
 
 
-def _anchor(firsts_s: NDArray[np.float64], *, period_s: float, dt_s: float) -> float:
-    """Return when the last iteration began: where all say so if they keep time, else where it says so itself."""
+def _clock(firsts_s: NDArray[np.float64], *, period_s: float, dt_s: float) -> Clock | None:
+    """Return the clock that first bursts keep, if it is about that of the period."""
     clock = fit_clock(firsts_s, period_s=period_s, dt_s=dt_s)
-    if clock is None:
-        return float(firsts_s[-1])
-    n_before = np.rint((firsts_s - firsts_s[-1]) / clock.period_s)
-    return float(np.median(firsts_s - n_before * period_s))
+    return clock if clock is not None and abs(clock.period_s / period_s - 1) < SAME_PERIOD_FRAC else None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from profiler.phases.shape import Shape
     from profiler.phases.traffic import Traffic
 
-__all__ = ["folded_ups", "measured_ups", "whole_phase", "without_false_levels"]
+__all__ = ["apart", "folded_ups", "measured_ups", "whole_phase", "without_false_levels"]
 
 PEAK_QUANTILE: Final = 0.9
 """The rate that a burst reaches in its fastest tenth of iterations: what it does when nothing hinders it."""
@@ -52,7 +52,7 @@ def measured_ups(traffic: Traffic, edges: Edges, *, shape: Shape, period_s: floa
         )
         for k in range(i_burst.size)
     ]
-    return _apart(ups, period_s=period_s)
+    return apart(ups, period_s=period_s)
 
 
 def _moved(
@@ -90,6 +90,14 @@ def _quantiles(values: NDArray[np.float64], *fractions: float) -> list[NDArray[n
         + (place - int(place)) * (ordered[min(int(place) + 1, len(ordered) - 1)] - ordered[int(place)])
         for place in places
     ]
+
+
+def apart(ups: list[Phase], *, period_s: float) -> list[Phase]:
+    """Return the phases in order, cut where they would run into the next; what begins past the period is dropped."""
+    inside = sorted((up for up in ups if up.start_s < period_s), key=lambda up: up.start_s)
+    ends_s = [*(up.start_s for up in inside[1:]), period_s]
+    cut = [replace(up, width_s=min(up.width_s, end_s - up.start_s)) for up, end_s in zip(inside, ends_s, strict=True)]
+    return [up for up in cut if up.width_s > 0]
 
 
 def without_false_levels(traffic: Traffic, edges: Edges, *, shape: Shape) -> Shape:
@@ -136,17 +144,9 @@ def folded_ups(shape: Shape, *, period_s: float) -> list[Phase]:
             start_s = burst.start_s + low * burst.width_s - shape.bursts[0].start_s
             width_s = (high - low) * burst.width_s
             ups.append(Phase(kind="up", start_s=float(start_s), width_s=float(width_s), rate_bps=rate_bps))
-    return _apart(ups, period_s=period_s)
+    return apart(ups, period_s=period_s)
 
 
 def whole_phase(rate_bps: float, *, period_s: float) -> Phase:
     """Return the one phase of an iteration in which Up and Down do not stand apart."""
     return Phase(kind="up", start_s=0.0, width_s=period_s, rate_bps=rate_bps)
-
-
-def _apart(ups: list[Phase], *, period_s: float) -> list[Phase]:
-    """Return the phases in order, cut where they would run into the next; what begins past the period is dropped."""
-    inside = sorted((up for up in ups if up.start_s < period_s), key=lambda up: up.start_s)
-    ends_s = [*(up.start_s for up in inside[1:]), period_s]
-    cut = [replace(up, width_s=min(up.width_s, end_s - up.start_s)) for up, end_s in zip(inside, ends_s, strict=True)]
-    return [up for up in cut if up.width_s > 0]

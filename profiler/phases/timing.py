@@ -30,10 +30,15 @@ LEAST_OWN: Final = 1e-4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """Iterations begin at ``first_s`` and whole ``period_s`` later."""
+    """Iterations begin at ``first_s`` and whole ``period_s`` later, a period known with standard error ``error_s``."""
 
     first_s: float
     period_s: float
+    error_s: float
+
+    def nearest(self, t_s: float) -> float:
+        """Return when the iteration nearest to a time begins."""
+        return self.first_s + self.period_s * round((t_s - self.first_s) / self.period_s)
 
 
 def fit_clock(starts_s: NDArray[np.float64], *, period_s: float, dt_s: float) -> Clock | None:
@@ -68,7 +73,12 @@ def fit_clock(starts_s: NDArray[np.float64], *, period_s: float, dt_s: float) ->
     lengths_s = np.diff(away_s[near])
     are_errors = away_s[near].std() <= MAX_STRAY * lengths_s.std() and _lag1(lengths_s) <= MAX_LAG1
     keeps_time = spread_s <= ROUNDING_WINDOWS * dt_s or are_errors
-    return Clock(first_s=float(first_s), period_s=float(fitted_s)) if keeps_time else None
+    if not keeps_time:
+        return None
+    # A start is known no better than to a window's rounding.
+    read_s = max(float(away_s[near].std()), dt_s / float(np.sqrt(12)))
+    spread = float(np.sqrt(np.sum((index[near] - index[near].mean()) ** 2)))
+    return Clock(first_s=float(first_s), period_s=float(fitted_s), error_s=read_s / spread)
 
 
 def steadied(starts_s: NDArray[np.float64], *, period_s: float) -> NDArray[np.float64]:
