@@ -16,8 +16,9 @@ MIN_LEVEL_FRAC: Final = 0.1
 """A plateau is at least this part of its burst: shorter ones are blur at its edges."""
 MIN_RATIO: Final = 1.4
 """Neighbouring plateaus differ by at least this factor."""
+MIDDLE: Final = (0.2, 0.8)
 MAX_SLOPE: Final = 0.35
-"""The middle four fifths of a plateau vary by less than this fraction of the step to the next: no ramp, no noise."""
+"""The middle three fifths of a plateau vary by less than this fraction of the step to the next: no ramp, no noise."""
 
 
 def split_levels(values: NDArray[np.float64], *, n_least: int) -> list[int]:
@@ -77,7 +78,7 @@ def _alternating(high: NDArray[np.bool_], *, n_least: int) -> list[int]:
 
 def _are_plateaus(parts: list[NDArray[np.float64]]) -> bool:
     levels = [float(np.median(part)) for part in parts]
-    ranges = [float(np.ptp(np.quantile(part, [0.1, 0.9]))) for part in parts]
+    ranges = [float(np.ptp(np.quantile(part, MIDDLE))) for part in parts]
     pairs = list(itertools.pairwise(range(len(parts))))
     steps = [abs(levels[i] - levels[j]) for i, j in pairs]
     far = all(max(levels[i], levels[j]) >= MIN_RATIO * max(0.0, min(levels[i], levels[j])) for i, j in pairs)
