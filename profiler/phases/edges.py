@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from profiler.phases.shape import Shape
     from profiler.phases.traffic import Traffic
 
-__all__ = ["Edges", "measure_edges", "stand_out", "without_events"]
+__all__ = ["Edges", "measure_edges", "slack", "stand_out", "without_events"]
 
 CUT_CLEAR: Final = 0.1
 """A clear burst lasts while the rate is above this fraction of its height: congestion thins out its end."""
 CUT_SPREADS: Final = 3.0
 """Nor is the cut lower than this many spreads of the windows in Down phases."""
 CUT_NOISY: Final = 0.5
+"""In noise a burst is told from Down best half-way between the two."""
+MAX_SLACK_FRAC: Final = 0.1
+"""However much iterations wander, bursts stay within a few times this fraction of the period of where they are."""
 WITHIN_FRAC: Final = 0.3
 """Part of a burst, as folded, that lies between its start and its end in every iteration."""
 LEAST_GAP_FRAC: Final = 0.25
@@ -27,11 +30,13 @@ NEAR_FRAC: Final = 0.25
 """The part of a burst next to its edge, whose rate tells how full the windows at the edge are."""
 MOST_WINDOWS: Final = 4
 FULL_QUANTILE: Final = 0.95
+"""Of bursts of no more windows, each has its fullest one, and one in twenty has one that is quite full."""
 MIN_WINDOWS: Final = 2.5
 """A burst of more windows has at least one of its own within, which tells its rate."""
 MIN_MOVED_FRAC: Final = 0.2
 """An iteration in which a burst moves less than this fraction of what it typically does has no such burst."""
 BEFORE_FRAC: Final = 0.5
+"""The part of the Down stretch before a burst that is looked at."""
 LEAST_BEFORE: Final = 2.0
 """Windows that it takes to see what comes before a burst."""
 MIN_STEP_FRAC: Final = 0.5
@@ -56,6 +61,11 @@ class Edges:
     end_s: NDArray[np.float64]
     late_s: NDArray[np.float64]
     present: NDArray[np.bool_]
+
+
+def slack(jitter_frac: float | None, *, period_s: float) -> float:
+    """Return how far an edge may be expected from where the typical iteration has it, in seconds."""
+    return min(jitter_frac or 0.0, MAX_SLACK_FRAC) * period_s
 
 
 def measure_edges(traffic: Traffic, bounds_s: NDArray[np.float64], *, shape: Shape, slack_s: float) -> Edges:

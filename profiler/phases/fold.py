@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 __all__ = ["MAX_FOLD_BINS", "Fold", "cycle_bounds", "fold_cycles"]
 
 MAX_FOLD_BINS: Final = 256
+"""Finer demands are texture, and make profiles large."""
 MIN_FOLD_BINS: Final = 48
+"""Edges are found to a fiftieth of the period even where windows are longer."""
 BINS_PER_SAMPLE: Final = 2
 """Iterations begin anywhere within a window, so that together they show more than one of them does."""
 TRIM_FRAC: Final = 0.1
 """Of every fold bin, this part of the iterations is left out at either end: stalls and checkpoints are not typical."""
 NEAR_FRAC: Final = 0.6
+"""Iterations that differ more from the period are stalled, or two in one."""
 KNOWN_FRAC: Final = 0.5
 """A bin of an iteration of which less is known, or less comes before the next iteration, counts for nothing."""
 MAX_CYCLES: Final = 2000
@@ -27,6 +30,7 @@ MAX_CYCLES: Final = 2000
 IQR_OF_NORMAL: Final = 1.349
 """Distance between the quartiles of a normal distribution, in standard deviations."""
 MIN_SPREAD_CYCLES: Final = 3
+"""Quartiles of fewer iterations are their extremes."""
 STEADY_FRAC: Final = 0.5
 """The bins in which iterations differ most lie at the edges of bursts: what moves there is the edge, not the rate."""
 

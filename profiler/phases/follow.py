@@ -22,6 +22,7 @@ REACH_FRAC: Final = 0.3
 MIN_STEPS: Final = 24
 """Times tried in a period, at least: windows may be coarser, but what moved in them tells more of when."""
 NUDGE_FRAC: Final = 0.15
+"""Starts that are roughly known lie within this fraction of a period."""
 NUDGE_PRICE: Final = 0.05
 """Part of the best fit's score that a start loses by moving as far as it may."""
 LEAST_PRICE: Final = 1e-3

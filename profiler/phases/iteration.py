@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from profiler.period.length import robust_spread
-from profiler.phases.edges import Edges, measure_edges
+from profiler.phases.bursts import find_bursts
+from profiler.phases.edges import Edges, measure_edges, slack
 from profiler.phases.fold import Fold, cycle_bounds, fold_cycles
 from profiler.phases.measure import apart, folded_ups, measured_ups, whole_phase, without_false_levels
 from profiler.phases.outliers import find_outliers
 from profiler.phases.phase import Outlier, Phase, with_downs
-from profiler.phases.shape import Shape, find_bursts
 from profiler.phases.timing import Clock, fit_clock
 from profiler.phases.traffic import Traffic
 from profiler.units import NS_PER_S
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from profiler.period.estimate import PeriodEstimate
+    from profiler.phases.shape import Shape
     from profiler.signals import RateSeries
 
 __all__ = ["Iteration", "find_iteration"]
@@ -30,8 +31,6 @@ SAME_PERIOD_FRAC: Final = 0.01
 """A clock whose period differs by more from the estimate's is that of something else."""
 MAX_MEASURED: Final = 256
 """Quartiles of more iterations are no surer; those measured are spread over all, the last one among them."""
-MAX_SLACK_FRAC: Final = 0.1
-"""However much iterations seem to wander, a burst's edge is expected within a few times this fraction of the period."""
 DENTED_BLUR_WINDOWS: Final = 0.2
 MAX_BLUR_WINDOWS: Final = 0.5
 """Starts that stray further from where bursts begin blur the fold, one with dents sooner: it is folded again by the
@@ -68,7 +67,7 @@ def find_iteration(series: RateSeries, estimate: PeriodEstimate, *, period_s: fl
     if shape is None:
         phases = (whole_phase(float(fold.rate_bps.mean()), period_s=period_s),)
         return Iteration(phases=phases, fold_bps=fold.rate_bps, outliers=outliers)
-    slack_s = min(estimate.jitter_frac or 0.0, MAX_SLACK_FRAC) * period_s
+    slack_s = slack(estimate.jitter_frac, period_s=period_s)
     ups, firsts_s, fold, shape = _ups(traffic, starts_s, fold=fold, shape=shape, slack_s=slack_s)
     clock = _clock(firsts_s, period_s=period_s, dt_s=traffic.dt_s)
     own_s = clock.period_s if clock else period_s

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from profiler.phases.bursts import find_bursts
 from profiler.phases.fold import cycle_bounds, fold_cycles
 from profiler.phases.follow import realign
 from profiler.phases.separation import Beat, separate
-from profiler.phases.shape import find_bursts
 from profiler.phases.traffic import Traffic
 
 if TYPE_CHECKING:

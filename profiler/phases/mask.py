@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.phases.edges import measure_edges, stand_out, without_events
+from profiler.phases.edges import measure_edges, slack, stand_out, without_events
 from profiler.phases.follow import follow
 from profiler.phases.separation import with_rate
-from profiler.phases.shape import Burst, Shape
+from profiler.phases.shape import Shape, shape_of
 from profiler.phases.traffic import Traffic
 from profiler.units import NS_PER_S
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["up_mask"]
 
 CAP_FACTOR: Final = 1.5
+"""Rates above this many times the highest burst's or the highest usual one are of something else."""
 MARGIN_WINDOWS: Final = 2
 """Windows so near a burst may be of it."""
 N_TURNS: Final = 3
 """Of several jobs on one counter, each is followed so often in what the others leave."""
-MAX_SLACK_FRAC: Final = 0.1
 
 
 def up_mask(series: RateSeries, profile: TrafficProfile) -> NDArray[np.bool_]:
@@ -78,7 +78,7 @@ def _parted(series: RateSeries, jobs: list[TrafficProfile]) -> list[RateSeries]:
 def _demand(series: RateSeries, profile: TrafficProfile, *, starts_s: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the rate that a profile's bursts, repeated from each start on, have above Down in each window."""
     edges_s = (series.edges_ns - series.edges_ns[0]) / NS_PER_S
-    down_bps = _shape(profile).down_bps
+    down_bps = shape_of(profile.phases).down_bps
     ups = [phase for phase in profile.phases if phase.kind == "up"]
     bits = np.zeros(edges_s.size)
     for up in ups:
@@ -93,12 +93,12 @@ def _demand(series: RateSeries, profile: TrafficProfile, *, starts_s: NDArray[np
 
 def _own_mask(series: RateSeries, profile: TrafficProfile) -> NDArray[np.bool_]:
     """Return the mask of a series that one job alone has."""
-    shape, period_s = _shape(profile), profile.period_s or 1.0
+    shape, period_s = shape_of(profile.phases), profile.period_s or 1.0
     traffic = Traffic.of(_capped(series.resample(series.dt_s), shape=shape))
     starts_s = _starts(series, profile)
     bounds_s = np.stack([starts_s, np.append(starts_s[1:], starts_s[-1] + period_s)], axis=1)
     shape = _with_spreads(shape, traffic, bounds_s)
-    slack_s = min(profile.jitter_frac or 0.0, MAX_SLACK_FRAC) * period_s
+    slack_s = slack(profile.jitter_frac, period_s=period_s)
     edges = measure_edges(traffic, bounds_s, shape=shape, slack_s=slack_s)
     edges = without_events(edges, dt_s=traffic.dt_s)
     shown = stand_out(traffic, edges, shape=shape) if shape.is_clear else np.ones(edges.present.shape, dtype=bool)
@@ -107,7 +107,7 @@ def _own_mask(series: RateSeries, profile: TrafficProfile) -> NDArray[np.bool_]:
 
 def _starts(series: RateSeries, profile: TrafficProfile) -> NDArray[np.float64]:
     """Return when each iteration of a profile begins, in seconds after the series does."""
-    shape = _shape(profile)
+    shape = shape_of(profile.phases)
     return follow(
         Traffic.of(_capped(series.resample(series.dt_s), shape=shape)),
         shape,
@@ -123,34 +123,6 @@ def _capped(rate: UniformRate, *, shape: Shape) -> UniformRate:
     low_bps, high_bps = np.quantile(rate.rate_bps, [0.16, 0.84])
     usual_bps = max(top_bps, float(3 * high_bps - 2 * low_bps))
     return replace(rate, rate_bps=np.minimum(rate.rate_bps, CAP_FACTOR * usual_bps))
-
-
-def _shape(profile: TrafficProfile) -> Shape:
-    """Return the bursts of a profile: Up phases that touch are levels of one."""
-    ups = [phase for phase in profile.phases if phase.kind == "up"]
-    groups = [[ups[0]]]
-    for up in ups[1:]:
-        last = groups[-1][-1]
-        if up.start_s - (last.start_s + last.width_s) <= TOUCHING_FRAC * last.width_s:
-            groups[-1].append(up)
-        else:
-            groups.append([up])
-    downs = [phase.rate_bps for phase in profile.phases if phase.kind == "down"]
-    bursts = []
-    for group in groups:
-        start_s, end_s = group[0].start_s, group[-1].start_s + group[-1].width_s
-        bursts.append(
-            Burst(
-                start_s=start_s,
-                end_s=end_s,
-                rates_bps=tuple(up.rate_bps for up in group),
-                cuts_frac=tuple((up.start_s - start_s) / (end_s - start_s) for up in group[1:]),
-            )
-        )
-    return Shape(bursts=tuple(bursts), down_bps=min(downs, default=0.0))
-
-
-TOUCHING_FRAC: Final = 1e-6
 
 
 def _with_spreads(shape: Shape, traffic: Traffic, bounds_s: NDArray[np.float64]) -> Shape:

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["find_outliers"]
 
 OUTLIER_SPREADS: Final = 6.0
+"""What lies within this many spreads of the typical iteration may be jitter."""
 OUTLIER_FRAC: Final = 0.3
 """What differs by less than this fraction of the typical iteration is not worth a name."""
 MAX_OUTLIERS: Final = 100
+"""A longer list is no list of exceptions."""
 
 
 def find_outliers(

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["Beat", "separate", "with_rate"]
 
 MAX_BINS: Final = 256
+"""As fine as folds are kept."""
 N_TURNS: Final = 200
+"""Jobs whose phases against one another hardly move need many turns, and are not told apart by more."""
 ENOUGH: Final = 1e-4
 """Demands that change by less than this fraction of the traffic from one turn to the next are found."""
 IDLE_QUANTILE: Final = 0.1
 """The tenth of an iteration that moves least is Down: what moves in it belongs to no job."""
-MIN_IDLE_BINS: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -134,7 +135,7 @@ def _demands(
 
 
 def _idle(demand_bps: NDArray[np.float64]) -> float:
-    n_idle = max(MIN_IDLE_BINS, int(IDLE_QUANTILE * demand_bps.size))
+    n_idle = max(1, int(IDLE_QUANTILE * demand_bps.size))
     return float(np.median(np.sort(demand_bps)[: 2 * n_idle]))
 
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["Clock", "fit_clock", "steadied"]
 
 MIN_CLOCKED: Final = 8
+"""Fewer starts tell a clock from chance no better than chance."""
 NEAR_SPREADS: Final = 3.0
+"""Starts further off than this many spreads are no clock's: a stall, or a wrong one."""
 ROUNDING_WINDOWS: Final = 0.5
 """Starts that stray from a clock by less than this part of a window do so for the window's sake."""
 MAX_STRAY: Final = 0.9
@@ -24,6 +26,7 @@ MAX_STRAY: Final = 0.9
 MAX_LAG1: Final = -0.25
 """Correlation of one iteration's length with the next one's: -1/2 for a clock read with errors, 0 if errors add up."""
 USUAL_SPREADS: Final = 4.0
+"""Lengths further from the others than this many spreads are stalls."""
 LEAST_OWN: Final = 1e-4
 """The part of lengths' variance that is the job's own is taken to be no less than this."""
 
