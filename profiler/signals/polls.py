@@ -34,7 +34,7 @@ SHORTEST_GAPS: Final = 6.0
 """Gaps cannot be seen to repeat faster than this many of them."""
 LINE_POWER: Final = 20.0
 """Power of a line over the mean power; white noise reaches it once in half a billion frequencies."""
-LEAKAGE: Final = 2
+LEAKAGE: Final = 3
 """A line shows at so many frequencies to either side."""
 N_LINES: Final = 8
 N_CLASSES: Final = 8
@@ -100,10 +100,10 @@ def repeating_gaps_s(
     rate = (delta_bytes / np.diff(edges_ns))[np.clip(i_window, 0, delta_bytes.size - 1)]
     excess = _unexplained(np.minimum(widths_ns / median_ns, MAX_GAP), by=rate)
     bins = ((t_ns[1:] - t_ns[0]) / bin_ns).astype(np.int64)
-    total = np.bincount(bins, weights=excess)
-    power = np.abs(np.fft.rfft(total)) ** 2
-    slow = power[: int(total.size * bin_ns / (SHORTEST_GAPS * median_ns)) + 1]
-    return _lines_s(slow, span_s=total.size * bin_ns / NS_PER_S)
+    size = 1 << int(bins[-1]).bit_length()
+    power = np.abs(np.fft.rfft(np.bincount(bins, weights=excess), size)) ** 2
+    slow = power[: int(size * bin_ns / (SHORTEST_GAPS * median_ns)) + 1]
+    return _lines_s(slow, span_s=size * bin_ns / NS_PER_S)
 
 
 def _unexplained(values: NDArray[np.float64], *, by: NDArray[np.float64]) -> NDArray[np.float64]:
