@@ -154,7 +154,7 @@ def _rated(
     agreement, apart = _apart(late, clocks=clocks)
     tick_s = float(np.median([port.dt_s for port in ports]))
     blur = CLOCK_SLACK_FRAC / 3 * tick_s * freq_hz + 1 / (2 * np.pi * np.sqrt(2 * float(np.median(snr))))
-    spread = max(apart, blur)
+    spread = float(max(apart, blur))
     amplitude, possible = _amplitude(ports, freq_hz, lines=lines[:, 0], snr=snr)
     return AliasPeriod(
         period_s=1 / freq_hz,

@@ -39,14 +39,14 @@ N_SHIFTS: Final = 100
 MIN_SHIFT: Final = 8
 """Shifts of a template's spectrum by so many frequencies and more take its lines off the job's, and leave the noise's
 floor as it is."""
-MIN_STEADINESS: Final = 2.5
+MIN_STEADINESS: Final = 3.0
 N_PARTS: Final = 8
-"""Parts of the recording that must agree on a share: fewer than one in forty do by chance."""
+"""Parts of the recording that must agree on a share: fewer than one in a hundred do by chance."""
 LINE_RATIO: Final = 8.0
 """Power this many times a template's floor is its job's: one frequency in 3,000 of noise has so much."""
 READ_NATS: Final = 6.0
 """Where the times of the reads have as much as this (few frequencies do by chance), nothing is counted."""
-MAX_BETTER_Z: Final = 2.0
+MAX_BETTER_Z: Final = 1.5
 """A job that is carried fits where it stands; by so many standard deviations noise makes another shift look better."""
 STANDS_OUT: Final = 4.0
 """Power this many times the floor is hardly noise's: one frequency in fifty has so much."""

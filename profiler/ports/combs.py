@@ -40,7 +40,7 @@ class Comb:
 
     ``log_chance`` is the natural log of the chance that noise alone has such a comb anywhere in the spectrum;
     ``n_harmonics`` is how many harmonics were counted; ``margin_nats`` how much better it is than the best comb at a
-    multiple or a part of its period.
+    multiple or a part of its period, and ``between_nats`` is the evidence half-way between its teeth.
     """
 
     freq_hz: float
@@ -48,6 +48,7 @@ class Comb:
     nats: float
     log_chance: float
     margin_nats: float
+    between_nats: float
 
 
 def best_comb(spectrum: PooledSpectrum) -> Comb:
@@ -72,6 +73,7 @@ def best_comb(spectrum: PooledSpectrum) -> Comb:
         nats=best,
         log_chance=min(0.0, float(np.log(n_looks)) - best),
         margin_nats=_margin(spectrum, freq_hz, best=best, n_harmonics=n_harmonics),
+        between_nats=_between(spectrum, freq_hz, n_harmonics=n_harmonics),
     )
 
 
@@ -117,6 +119,13 @@ def _margin(spectrum: PooledSpectrum, freq_hz: float, *, best: float, n_harmonic
         is_doubt = nats >= DOUBT_NATS and _has_share(spectrum, freq_hz / n_cycles, orders=added)
         margins.append(best - (comb_nats(spectrum, freq_hz / n_cycles)[0] if is_doubt else nats))
     return min(margins)
+
+
+def _between(spectrum: PooledSpectrum, freq_hz: float, *, n_harmonics: int) -> float:
+    """Return the evidence that stands half-way between the teeth, where a comb has none but a hump has as much."""
+    at = spectrum.index(freq_hz * np.arange(0.5, n_harmonics, dtype=np.float64))
+    nats = np.minimum(spectrum.nats[at[at >= 0]], CAP_NATS)
+    return sum_nats(float(nats.sum()), nats.size) if nats.size else 0.0
 
 
 def _has_share(spectrum: PooledSpectrum, freq_hz: float, *, orders: NDArray[np.int64]) -> bool:
@@ -171,9 +180,10 @@ def _parsimonious(freq_hz: float, spectrum: PooledSpectrum) -> float:
     lines = [order for order in lines if _has_share(spectrum, freq_hz, orders=np.array([order]))]
     at = spectrum.index(freq_hz * np.array(lines, dtype=np.float64))
     for n_parts in range(MAX_HARMONICS, 1, -1):
-        if not lines or n_parts * freq_hz >= spectrum.nyquist_hz:
+        part_hz = float(spectrum.folded(np.array([n_parts * freq_hz]))[0])
+        if not lines or part_hz < spectrum.first_hz:
             continue
-        of_part = spectrum.index(n_parts * freq_hz * np.arange(1.0, N_FOLDED + 1))
+        of_part = spectrum.index(part_hz * np.arange(1.0, N_FOLDED + 1))
         if (np.abs(at[:, None] - of_part).min(axis=1) <= APART_CELLS).all():
-            return n_parts * freq_hz
+            return part_hz
     return freq_hz

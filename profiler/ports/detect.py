@@ -28,9 +28,15 @@ IDLE_BPS: Final = 10e3
 """Keep-alives and link-layer chatter stay below this mean rate; no training job does."""
 STEADY_SPREAD: Final = 1e-3
 """What varies less, over its mean, is steady: its only lines are those of rounding."""
-LOG_CHANCE: Final = float(np.log(1e-6))
+MIN_OVERLAP: Final = 0.5
+"""The time that all ports have, over the shortest recording: with less, most of what was recorded would be left out."""
+LOG_CHANCE: Final = float(np.log(1e-11))
+"""Real traffic has heavier tails than the noise that chances are reckoned from: the random families of `profiler.synth`
+reach 1e-10 once in a hundred groups of ports."""
 MIN_MARGIN_NATS: Final = 7.0
 """A part or a multiple of the period is as good once in a thousand."""
+BETWEEN_FRAC: Final = 0.3
+"""What stands between the teeth of a comb, over what stands at them; a broad hump has as much at either."""
 PORT_NATS: Final = 7.0
 """A port alone has the comb by chance once in a thousand: it is looked at in one place only."""
 OWN_NATS: Final = 14.0
@@ -47,9 +53,11 @@ MAX_SCATTER_FRAC: Final = 0.1
 BLEND_FRAC: Final = 0.003
 BLEND_SIGMAS: Final = 5.0
 """Teeth whose paces differ by more than both of these are not of one comb."""
+MAX_SLIP_STEPS: Final = 2.0
+"""A fit further than this from the comb, in steps of its spectrum, has lost count of the iterations."""
 MIN_TICKS: Final = 4.0
 """A shorter period is not told apart from its aliases by sampling alone."""
-CLEAR_TICKS: Final = 10.0
+CLEAR_TICKS: Final = 30.0
 """A shorter one is not, either, if ports disagree on its phase as they would on an alias."""
 UNTESTED: Final = 0.85
 """Confidence in a period of under `CLEAR_TICKS` whose aliases could not be told apart, at most."""
@@ -84,7 +92,7 @@ def detect_together(series: Sequence[RateSeries]) -> PortsEstimate:
     1. Every port's spectrum is divided by its own floor, and their mean over ports and stretches of time is judged by
        a Gamma distribution whose shape is measured, so that noise which ports share is counted once
        (`profiler.ports.spectra`).
-    2. The comb of least chance wins, after parsimony (`profiler.ports.combs`), if noise has it less than once in 10^6,
+    2. The comb of least chance wins, after parsimony (`profiler.ports.combs`), if noise has it less than once in 10^11,
        in both halves of the recording, and in most ports.
     3. Its aliases are told apart by amplitude or by phase (`profiler.ports.aliases`).
     4. The period is fitted to all ports at once (`profiler.ports.timing`).
@@ -96,8 +104,11 @@ def detect_together(series: Sequence[RateSeries]) -> PortsEstimate:
     if len(alive) < 2:
         status: Status = "idle" if max(one.mean_bps for one in used) < IDLE_BPS else "constant"
         return _without(status, f"{len(alive)} of {len(used)} series vary; two are needed")
-    ports = ready(alive, origin_ns=min(int(one.edges_ns[0]) for one in alive))
-    found = _found(alive, ports)
+    pairs = _overlapping(alive)
+    if len(pairs) < 2:
+        return _without("insufficient", "the recordings hardly overlap; give series of the same time")
+    ports = [port for port, _ in pairs]
+    found = _found(ports, [read for _, read in pairs])
     if found is None:
         duration_s = min(port.end_s - port.t0_s for port in ports)
         return _without("insufficient", f"{format_duration(duration_s)} hold too few ticks for a spectrum")
@@ -109,8 +120,21 @@ def _is_flat(series: RateSeries) -> bool:
     return series.mean_bps < IDLE_BPS or bool(rate_bps.std() < STEADY_SPREAD * rate_bps.mean())
 
 
-def _found(series: Sequence[RateSeries], ports: Sequence[Port]) -> _Found | None:
+def _overlapping(series: Sequence[RateSeries]) -> list[tuple[Port, Port | None]]:
+    """Return the ports, and how often each was read, in the time that all have; none if that is short for any."""
+    ports = ready(series, origin_ns=min(int(one.edges_ns[0]) for one in series))
     read = [reads(one, port=port) for one, port in zip(series, ports, strict=True)]
+    start_s, end_s = max(port.t0_s for port in ports), min(port.end_s for port in ports)
+    if end_s - start_s < MIN_OVERLAP * min(port.end_s - port.t0_s for port in ports):
+        return []
+    pairs = [
+        (port.between(start_s, end_s), None if one is None else one.between(start_s, end_s))
+        for port, one in zip(ports, read, strict=True)
+    ]
+    return [(port, one) for port, one in pairs if port.known.any()]
+
+
+def _found(ports: Sequence[Port], read: Sequence[Port | None]) -> _Found | None:
     found = [_Found(spectrum=spectrum, comb=best_comb(spectrum)) for spectrum in pooled_spectra(ports, reads=read)]
     if not found:
         return None
@@ -121,13 +145,10 @@ def _found(series: Sequence[RateSeries], ports: Sequence[Port]) -> _Found | None
 def _judged(ports: Sequence[Port], found: _Found) -> PortsEstimate:
     comb = found.comb
     phases = _port_phases(ports, found)
+    doubt = _doubt(comb)
+    if doubt is not None:
+        return _without("aperiodic", doubt, ports=phases)
     period = format_duration(1 / comb.freq_hz)
-    if comb.log_chance > LOG_CHANCE:
-        reason = f"strongest common period {period}, by chance once in {np.exp(-comb.log_chance):.3g}"
-        return _without("aperiodic", reason, ports=phases)
-    if comb.margin_nats < MIN_MARGIN_NATS:
-        reason = f"perhaps a period of {period}, but a part or a multiple of it is nearly as good"
-        return _without("aperiodic", reason, ports=phases)
     if not _is_common(phases):
         agreeing = ", ".join(phase.name for phase in phases if phase.agrees) or "none"
         reason = f"{period} is not common to these ports: only {agreeing} of {len(ports)} have it; are they one job's?"
@@ -136,6 +157,18 @@ def _judged(ports: Sequence[Port], found: _Found) -> PortsEstimate:
         return _without("aperiodic", f"{period} is seen in one half of the recording only", ports=phases)
     having = [port for port, phase in zip(ports, phases, strict=True) if phase.agrees] or list(ports)
     return _told_apart(having, found, phases=phases)
+
+
+def _doubt(comb: Comb) -> str | None:
+    """Return why a comb is no evidence of a period, or None."""
+    period = format_duration(1 / comb.freq_hz)
+    if comb.log_chance > LOG_CHANCE:
+        return f"strongest common period {period}, by chance once in {np.exp(-comb.log_chance):.3g}"
+    if comb.between_nats > max(PORT_NATS, BETWEEN_FRAC * comb.nats):
+        return f"strongest common period {period}, but there is as much between its harmonics: humps, not lines"
+    if comb.margin_nats < MIN_MARGIN_NATS:
+        return f"perhaps a period of {period}, but a part or a multiple of it is nearly as good"
+    return None
 
 
 def _port_phases(ports: Sequence[Port], found: _Found) -> tuple[PortPhase, ...]:
@@ -204,6 +237,8 @@ def _told_apart(ports: Sequence[Port], found: _Found, *, phases: tuple[PortPhase
     """Answer with the alias that stands, or with the set of those that may."""
     orders = np.arange(1, found.comb.n_harmonics + 1)
     fitted = fit_period(ports, freq_hz=found.comb.freq_hz, orders=orders)
+    if fitted is not None and abs(1 / fitted.period_s - found.comb.freq_hz) > MAX_SLIP_STEPS * found.spectrum.step_hz:
+        fitted = None
     blend = _blend(ports, found)
     if blend is not None:
         return _without("aperiodic", blend, ports=phases)
@@ -268,7 +303,7 @@ def _answer(
 
 def _confidence(comb: Comb, test: AliasTest, *, tick_s: float) -> float:
     """Return the chance that neither noise, nor a part or multiple of the period, nor an alias is the truth."""
-    of_comb = 1 - np.exp(0.25 * max(comb.log_chance - LOG_CHANCE, -comb.margin_nats))
+    of_comb = 1 - 0.1 * np.exp(0.25 * max(comb.log_chance - LOG_CHANCE, MIN_MARGIN_NATS - comb.margin_nats))
     if test.picked is None:
         of_alias = UNTESTED if test.periods[0].period_s < CLEAR_TICKS * tick_s else 1.0
     else:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from scipy.ndimage import maximum_filter1d
 from scipy.signal import CZT
 from scipy.stats import gamma
 
@@ -32,6 +33,10 @@ MIN_CYCLES: Final = 3.0
 OVERSAMPLING: Final = 2
 MIN_FREQS: Final = 24
 """Fewer frequencies than this have no floor."""
+SKIRT_CELLS: Final = 12
+SKIRT_FRAC: Final = 0.05
+STRONG: Final = 40.0
+"""What stands this near to a line this many times its floor, and has less than this part of its power, is its skirt."""
 READ_NATS: Final = 10.0
 """From here on the times of the reads have a line."""
 READ_GAIN: Final = 2.0
@@ -95,7 +100,7 @@ def pooled_spectra(ports: Sequence[Port], *, reads: Sequence[Port | None]) -> It
         powers = [
             _power(port, first_hz=first_hz, step_hz=step_hz, n_freqs=n_freqs, n_stretches=n_stretches) for port in ports
         ]
-        floored = np.array([power / noise_floor(power) for power in powers])
+        floored = np.array([_without_skirts(power) / noise_floor(power) for power in powers])
         for row, power, read in zip(floored, powers, reads, strict=True):
             if read is not None:
                 of_reads = _power(read, first_hz=first_hz, step_hz=step_hz, n_freqs=n_freqs, n_stretches=n_stretches)
@@ -139,6 +144,16 @@ def _power(port: Port, *, first_hz: float, step_hz: float, n_freqs: int, n_stret
             transforms[x.size] = CZT(x.size, n_freqs, w=np.exp(-turn * step_hz), a=np.exp(turn * first_hz))
         power += np.abs(transforms[x.size](x)) ** 2
     return power + np.finfo(np.float64).tiny
+
+
+def _without_skirts(power: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the power with its floor in place of the skirts of strong lines.
+
+    Jitter makes a line broad, and a comb must not count it at several teeth.
+    """
+    near = maximum_filter1d(power, 2 * SKIRT_CELLS + 1)
+    floor = noise_floor(power)
+    return np.where((power < SKIRT_FRAC * near) & (power > floor) & (near > STRONG * floor), floor, power)
 
 
 def _nats(power: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
