@@ -22,6 +22,10 @@ CUT_NOISY: Final = 0.5
 """In noise a burst is told from Down best half-way between the two."""
 MAX_SLACK_FRAC: Final = 0.1
 """However much iterations wander, bursts stay within a few times this fraction of the period of where they are."""
+OWN_FRAC: Final = 0.25
+"""Of an iteration's jitter, most is time before its first burst; this part is what bursts move against one another."""
+LEAST_SLACK: Final = 0.25
+"""Windows that an edge may be off for the windows' sake."""
 WITHIN_FRAC: Final = 0.3
 """Part of a burst, as folded, that lies between its start and its end in every iteration."""
 LEAST_GAP_FRAC: Final = 0.25
@@ -65,7 +69,7 @@ class Edges:
 
 def slack(jitter_frac: float | None, *, period_s: float) -> float:
     """Return how far an edge may be expected from where the typical iteration has it, in seconds."""
-    return min(jitter_frac or 0.0, MAX_SLACK_FRAC) * period_s
+    return OWN_FRAC * min(jitter_frac or 0.0, MAX_SLACK_FRAC) * period_s
 
 
 def measure_edges(traffic: Traffic, bounds_s: NDArray[np.float64], *, shape: Shape, slack_s: float) -> Edges:
@@ -99,7 +103,9 @@ def measure_edges(traffic: Traffic, bounds_s: NDArray[np.float64], *, shape: Sha
             _Step(
                 traffic=traffic,
                 cut_bps=shape.down_bps + _cut(height_bps, spread_bps=spread_bps, is_clear=is_clear),
-                cost_bits=spread_bps**2 * traffic.dt_s / (2 * height_bps * max(slack_s, traffic.dt_s) ** 2),
+                cost_bits=spread_bps**2
+                * traffic.dt_s
+                / (2 * height_bps * max(slack_s, LEAST_SLACK * traffic.dt_s) ** 2),
             )
             for height_bps in (burst.rates_bps[0] - shape.down_bps, burst.rates_bps[-1] - shape.down_bps)
         )

@@ -19,12 +19,19 @@ __all__ = ["follow", "realign"]
 
 REACH_FRAC: Final = 0.3
 """An iteration may begin this fraction of a period earlier or later than the one before it lets expect."""
-MIN_STEPS: Final = 24
+MIN_STEPS: Final = 96
 """Times tried in a period, at least: windows may be coarser, but what moved in them tells more of when."""
 NUDGE_FRAC: Final = 0.15
 """Starts that are roughly known lie within this fraction of a period."""
 NUDGE_PRICE: Final = 0.05
 """Part of the best fit's score that a start loses by moving as far as it may."""
+N_JOINT: Final = 31
+JOINT_FRAC: Final = 0.12
+"""In noise an iteration is looked for at so many places within this fraction of a period, together with all others."""
+JITTERS_FRAC: Final = (0.002, 0.006, 0.02, 0.06)
+"""Jitter that iterations may have, over the period."""
+NOISY_FRAC: Final = 0.35
+"""Noise of this part of a burst's height hides where single iterations begin."""
 LEAST_PRICE: Final = 1e-3
 """Of equally good places the nearest to where the iteration is expected is taken."""
 NORMAL_MEDIAN: Final = 0.6745
@@ -68,7 +75,40 @@ def follow(
     forward = _one_way(score, first, length=length, price=price)
     backward = _one_way(score[::-1], score.size - 1 - first, length=length, price=price)
     places = np.array([*(score.size - 1 - i for i in reversed(backward)), first, *forward], dtype=np.float64)
+    noise_bps = _noise(traffic)
+    if noise_bps > NOISY_FRAC * shape.height_bps:
+        places = _likeliest(score / (noise_bps**2 * traffic.dt_s), places, length=period_s / step_s)
     return steadied((places - n_before) * step_s, period_s=period_s)
+
+
+def _likeliest(fit: NDArray[np.float64], places: NDArray[np.float64], *, length: float) -> NDArray[np.float64]:
+    """Return the places of greatest log-likelihood, at the jitter that makes it greatest."""
+    tried = [_jointly(fit, places, length=length, jitter=frac * length) for frac in JITTERS_FRAC]
+    return max(tried, key=lambda found: found[1])[0]
+
+
+def _jointly(
+    fit: NDArray[np.float64], places: NDArray[np.float64], *, length: float, jitter: float
+) -> tuple[NDArray[np.float64], float]:
+    """Return the places near given ones that are likeliest all together, and their log-likelihood.
+
+    ``fit`` is the log-likelihood of an iteration at each place; lengths are normal with standard deviation ``jitter``.
+    Dynamic programming over iterations (Viterbi): for each place of one, the best place of the one before. Cost
+    O(n_cycles n_places**2).
+    """
+    away = np.unique(np.rint(np.linspace(-JOINT_FRAC * length, JOINT_FRAC * length, N_JOINT)))
+    at = np.clip(places[:, None] + away, 0, fit.size - 1).astype(np.int64)
+    best = fit[at[0]]
+    before = np.zeros((places.size, away.size), dtype=np.int64)
+    for k in range(1, places.size):
+        total = best[:, None] - ((at[k] - at[k - 1][:, None] - length) / jitter) ** 2 / 2
+        before[k] = np.argmax(total, axis=0)
+        best = total[before[k], np.arange(away.size)] + fit[at[k]]
+    chosen = [int(np.argmax(best))]
+    for k in range(places.size - 1, 0, -1):
+        chosen.append(int(before[k, chosen[-1]]))
+    found = at[np.arange(places.size), chosen[::-1]].astype(np.float64)
+    return found, float(best.max()) - places.size * math.log(jitter)
 
 
 def realign(traffic: Traffic, shape: Shape, starts_s: NDArray[np.float64], *, period_s: float) -> NDArray[np.float64]:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from profiler import RateSeries, TrafficProfile
 from profiler.period import PeriodEstimate
 from profiler.phases import extract_phases, up_mask
-from profiler.synth import PERIODIC, Burst, Labelled, training_job
+from profiler.synth import PERIODIC, Burst, Labelled, training_job, with_noise
 from tests.profiler.estimates import true_estimate
 
 N_TRACES = 3
 STRAY_FRAC = 0.005
-HARD = {"coarse": 0.8, "nested": 0.65, "noise_floor": 0.6, "refreshed": 0.1, "two_jobs": 0.8}
+HARD = {"coarse": 0.8, "nested": 0.65, "noise_floor": 0.75, "refreshed": 0.1, "two_jobs": 0.8}
 """Families of which single traces may fall short, and how far: windows longer than gaps or bursts, or noise."""
 
 
@@ -80,6 +80,17 @@ def test_a_checkpoint_is_not_up() -> None:
     mask = up_mask(series, extract_phases(series, true_estimate(job)))
     assert not mask[after + 2 : after + 28].any()
     assert _overlap(mask, job.up_mask()) > 0.98
+
+
+@pytest.mark.parametrize(("noise_frac", "least"), [(0.5, 0.97), (1.0, 0.95), (2.0, 0.9)])
+def test_bursts_lost_in_noise_are_placed_where_all_iterations_have_them(noise_frac: float, least: float) -> None:
+    rng = np.random.default_rng(9)
+    job = training_job(rng, period_s=1.0, bursts=[Burst(0.3, 0.3, 1e9)], duration_s=150.0, dt_s=0.02)
+    noisy = with_noise(rng, job, noise_bps=noise_frac * 1e9)
+    found = extract_phases(noisy.series, true_estimate(job, stray_frac=0.02))
+    assert _overlap(up_mask(noisy.series, found), job.up_mask()) > least
+    (up,) = (phase for phase in found.phases if phase.kind == "up")
+    assert up.width_s == pytest.approx(0.3, rel=0.1)
 
 
 def test_a_profile_masks_another_stretch_of_its_counter() -> None:
