@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from profiler.phases.joint import likeliest
 from profiler.phases.timing import steadied
 
 if TYPE_CHECKING:
@@ -25,11 +26,6 @@ NUDGE_FRAC: Final = 0.15
 """Starts that are roughly known lie within this fraction of a period."""
 NUDGE_PRICE: Final = 0.05
 """Part of the best fit's score that a start loses by moving as far as it may."""
-N_JOINT: Final = 31
-JOINT_FRAC: Final = 0.12
-"""In noise an iteration is looked for at so many places within this fraction of a period, together with all others."""
-JITTERS_FRAC: Final = (0.002, 0.006, 0.02, 0.06)
-"""Jitter that iterations may have, over the period."""
 NOISY_FRAC: Final = 0.35
 """Noise of this part of a burst's height hides where single iterations begin."""
 LEAST_PRICE: Final = 1e-3
@@ -57,58 +53,36 @@ def follow(
     Notes
     -----
     From the iteration nearest the anchor on to both ends: the next one is where the bits that move in Up stretches most
-    exceed their share of the period, less the likelihood's price for a length so far from the period. Where starts
-    keep time all along, they are those of a clock fitted through them.
+    exceed their share of the period, less the likelihood's price for a length so far from the period. In noise all are
+    then placed together, and starts are freed of the error of reading them.
     """
     step_s = _step(traffic, period_s=period_s)
-    score = _score(traffic, shape, period_s=period_s, step_s=step_s)
-    length = round(period_s / step_s)
-    reach = max(1, round(REACH_FRAC * length))
-    away_s = np.arange(-reach, reach + 1) * step_s + (length * step_s - period_s)
-    price_per_s2 = _noise(traffic) ** 2 * traffic.dt_s / (2 * max(jitter_frac * period_s, traffic.dt_s) ** 2)
-    least_per_s2 = LEAST_PRICE * float(np.abs(score).max()) / (REACH_FRAC * period_s) ** 2
-    price = np.asarray(max(price_per_s2, least_per_s2) * away_s**2, dtype=np.float64)
     n_before = _n_before(period_s, step_s)
-    first = round(anchor_s / step_s) + n_before
-    if not 0 <= first < score.size:
-        first = int(np.argmax(score))
-    forward = _one_way(score, first, length=length, price=price)
-    backward = _one_way(score[::-1], score.size - 1 - first, length=length, price=price)
-    places = np.array([*(score.size - 1 - i for i in reversed(backward)), first, *forward], dtype=np.float64)
     noise_bps = _noise(traffic)
+    score = _score(traffic, shape, period_s=period_s, step_s=step_s)
+    price_per_s2 = noise_bps**2 * traffic.dt_s / (2 * max(jitter_frac * period_s, traffic.dt_s) ** 2)
+    least_per_s2 = LEAST_PRICE * float(np.abs(score).max()) / (REACH_FRAC * period_s) ** 2
+    places = _walk(
+        score,
+        round(anchor_s / step_s) + n_before,
+        length=period_s / step_s,
+        price=max(price_per_s2, least_per_s2) * step_s**2,
+    )
     if noise_bps > NOISY_FRAC * shape.height_bps:
-        places = _likeliest(score / (noise_bps**2 * traffic.dt_s), places, length=period_s / step_s)
+        places = likeliest(score / (noise_bps**2 * traffic.dt_s), places, length=period_s / step_s)
     return steadied((places - n_before) * step_s, period_s=period_s)
 
 
-def _likeliest(fit: NDArray[np.float64], places: NDArray[np.float64], *, length: float) -> NDArray[np.float64]:
-    """Return the places of greatest log-likelihood, at the jitter that makes it greatest."""
-    tried = [_jointly(fit, places, length=length, jitter=frac * length) for frac in JITTERS_FRAC]
-    return max(tried, key=lambda found: found[1])[0]
-
-
-def _jointly(
-    fit: NDArray[np.float64], places: NDArray[np.float64], *, length: float, jitter: float
-) -> tuple[NDArray[np.float64], float]:
-    """Return the places near given ones that are likeliest all together, and their log-likelihood.
-
-    ``fit`` is the log-likelihood of an iteration at each place; lengths are normal with standard deviation ``jitter``.
-    Dynamic programming over iterations (Viterbi): for each place of one, the best place of the one before. Cost
-    O(n_cycles n_places**2).
-    """
-    away = np.unique(np.rint(np.linspace(-JOINT_FRAC * length, JOINT_FRAC * length, N_JOINT)))
-    at = np.clip(places[:, None] + away, 0, fit.size - 1).astype(np.int64)
-    best = fit[at[0]]
-    before = np.zeros((places.size, away.size), dtype=np.int64)
-    for k in range(1, places.size):
-        total = best[:, None] - ((at[k] - at[k - 1][:, None] - length) / jitter) ** 2 / 2
-        before[k] = np.argmax(total, axis=0)
-        best = total[before[k], np.arange(away.size)] + fit[at[k]]
-    chosen = [int(np.argmax(best))]
-    for k in range(places.size - 1, 0, -1):
-        chosen.append(int(before[k, chosen[-1]]))
-    found = at[np.arange(places.size), chosen[::-1]].astype(np.float64)
-    return found, float(best.max()) - places.size * math.log(jitter)
+def _walk(score: NDArray[np.float64], first: int, *, length: float, price: float) -> NDArray[np.float64]:
+    """Return the best places about ``length`` apart, from the first one on to both ends; d off costs ``price d**2``."""
+    if not 0 <= first < score.size:
+        first = int(np.argmax(score))
+    step = round(length)
+    reach = max(1, round(REACH_FRAC * length))
+    prices = np.asarray(price * (np.arange(-reach, reach + 1) + (step - length)) ** 2, dtype=np.float64)
+    forward = _one_way(score, first, length=step, price=prices)
+    backward = _one_way(score[::-1], score.size - 1 - first, length=step, price=prices)
+    return np.array([*(score.size - 1 - i for i in reversed(backward)), first, *forward], dtype=np.float64)
 
 
 def realign(traffic: Traffic, shape: Shape, starts_s: NDArray[np.float64], *, period_s: float) -> NDArray[np.float64]:
