@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy.fft
+from numba import njit
 from numpy.typing import NDArray
-from scipy.signal import correlate
 
 from profiler.period.peaks import vertex
 from profiler.period.prepare import Prepared, pool
@@ -39,7 +40,7 @@ class Cycles:
     @property
     def good(self) -> NDArray[np.bool_]:
         """Which iterations follow the common shape about as well as the better ones do; bool, shape (n_cycles,)."""
-        good: NDArray[np.bool_] = self.fit > GOOD_FRAC * max(0.0, float(np.quantile(self.fit, 0.75)))
+        good: NDArray[np.bool_] = self.fit > GOOD_FRAC * max(0.0, upper_quartile(self.fit))
         return good
 
 
@@ -53,14 +54,15 @@ def track(prepared: Prepared, period_s: float) -> Cycles:
     few consecutive periods, where jitter has not yet blurred it.
     """
     fine = pool(prepared, max(1, int(period_s / prepared.dt_s / BINS_PER_PERIOD)))
-    n_template = max(2, round(period_s / fine.dt_s))
+    n_template = min(max(2, round(period_s / fine.dt_s)), fine.n_bins)
+    matcher = _matcher(fine.x, n_template)
     template = _seed(fine.x, n_template)
     starts = np.zeros(0, dtype=np.int64)
     match = np.zeros(0)
     for _ in range(N_ROUNDS):
-        match = _match(fine, template)
-        starts = _walk(match, n_template)
-        template = _mean_cycle(fine.x, starts, match=match, n_template=n_template)
+        match = _match(matcher, template)
+        starts = _walk(match, n_template, max(1, round(REACH_FRAC * n_template)))
+        template = _mean_cycle(fine.x, starts, fit=match[starts], n_template=n_template)
     return Cycles(
         starts_s=np.array([vertex(match, int(i)) for i in starts]) * fine.dt_s,
         fit=match[starts],
@@ -68,56 +70,79 @@ def track(prepared: Prepared, period_s: float) -> Cycles:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Matcher:
+    """A series made ready to be matched with templates: its transform, and the norm of every stretch of it."""
+
+    transform: NDArray[np.complex128]
+    norms: NDArray[np.float64]
+    n_fft: int
+
+
+def _matcher(x: NDArray[np.float64], n_template: int) -> _Matcher:
+    n_fft = scipy.fft.next_fast_len(x.size, real=True)
+    total = np.concatenate(([0.0], np.cumsum(x)))
+    squares = np.concatenate(([0.0], np.cumsum(x**2)))
+    n = n_template
+    variance = squares[n:] - squares[:-n] - (total[n:] - total[:-n]) ** 2 / n
+    norms = np.sqrt(np.maximum(variance, 1e-9 * n))
+    return _Matcher(transform=scipy.fft.rfft(x, n_fft), norms=norms, n_fft=n_fft)
+
+
 def _seed(x: NDArray[np.float64], n_template: int) -> NDArray[np.float64]:
     """Return the mean of the consecutive periods that vary most: a stretch in which the job was running."""
     n_cycles = x.size // n_template
     cycles = x[: n_cycles * n_template].reshape(n_cycles, n_template)
     n_seed = min(SEED_CYCLES, n_cycles)
-    means = np.array([cycles[i : i + n_seed].mean(axis=0) for i in range(n_cycles - n_seed + 1)])
+    total = np.concatenate((np.zeros((1, n_template)), np.cumsum(cycles, axis=0)))
+    means = (total[n_seed:] - total[:-n_seed]) / n_seed
     seed: NDArray[np.float64] = means[int(np.argmax(means.var(axis=1)))]
     return seed
 
 
 def _mean_cycle(
-    x: NDArray[np.float64], starts: NDArray[np.int64], *, match: NDArray[np.float64], n_template: int
+    x: NDArray[np.float64], starts: NDArray[np.int64], *, fit: NDArray[np.float64], n_template: int
 ) -> NDArray[np.float64]:
     """Return the mean of the cycles that match well; the job need not run all the time."""
-    good = starts[match[starts] >= GOOD_FRAC * np.quantile(match[starts], 0.75)]
-    mean: NDArray[np.float64] = np.mean([x[i : i + n_template] for i in good], axis=0)
+    good = starts[fit >= GOOD_FRAC * upper_quartile(fit)]
+    mean: NDArray[np.float64] = x[good[:, None] + np.arange(n_template)].mean(axis=0)
     return mean
 
 
-def _match(fine: Prepared, template: NDArray[np.float64]) -> NDArray[np.float64]:
+def _match(matcher: _Matcher, template: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the correlation of the template with the series at every start that leaves room for it."""
     centred = template - template.mean()
     norm = float(np.sqrt(np.sum(centred**2)))
     if norm == 0:
-        return np.zeros(max(1, fine.x.size - template.size + 1))
-    products = correlate(fine.x, centred, mode="valid", method="fft") / norm
-    total = np.concatenate(([0.0], np.cumsum(fine.x)))
-    squares = np.concatenate(([0.0], np.cumsum(fine.x**2)))
-    n = template.size
-    variance = squares[n:] - squares[:-n] - (total[n:] - total[:-n]) ** 2 / n
-    correlation: NDArray[np.float64] = products / np.sqrt(np.maximum(variance, 1e-9 * n))
+        return np.zeros(matcher.norms.size)
+    products = scipy.fft.irfft(matcher.transform * np.conj(scipy.fft.rfft(centred, matcher.n_fft)), matcher.n_fft)
+    correlation: NDArray[np.float64] = products[: matcher.norms.size] / (norm * matcher.norms)
     return np.clip(correlation, -1.0, 1.0)
 
 
-def _walk(match: NDArray[np.float64], n_template: int) -> NDArray[np.int64]:
-    """Return the best matches about one period apart, from the best match on to both ends."""
-    reach = max(1, round(REACH_FRAC * n_template))
-    first = int(np.argmax(match))
-    forward = _one_way(match, first, step=n_template, reach=reach)
-    backward = _one_way(match, first, step=-n_template, reach=reach)
-    return np.array([*backward[::-1], first, *forward], dtype=np.int64)
-
-
-def _one_way(match: NDArray[np.float64], first: int, *, step: int, reach: int) -> list[int]:
-    found: list[int] = []
-    here = first
+@njit(cache=True, nogil=True)
+def _walk(match: NDArray[np.float64], step: int, reach: int) -> NDArray[np.int64]:
+    """Return the best matches about one period apart, from the best match on to both ends, in order of time."""
+    found = np.empty(2 * (match.size // max(1, step - reach)) + 3, dtype=np.int64)
+    here = int(np.argmax(match))
+    n_found = 0
+    while here - step >= 0:
+        first, end = max(0, here - step - reach), here - step + reach + 1
+        here = first + int(np.argmax(match[first:end]))
+        found[n_found] = here
+        n_found += 1
+    found[:n_found] = found[:n_found][::-1].copy()
+    here = int(np.argmax(match))
     while True:
-        expected = here + step
-        low, high = max(0, expected - reach), min(match.size, expected + reach + 1)
-        if low >= high or not 0 <= expected < match.size:
-            return found
-        here = low + int(np.argmax(match[low:high]))
-        found.append(here)
+        found[n_found] = here
+        n_found += 1
+        if here + step >= match.size:
+            return found[:n_found]
+        first, end = max(0, here + step - reach), min(match.size, here + step + reach + 1)
+        here = first + int(np.argmax(match[first:end]))
+
+
+def upper_quartile(values: NDArray[np.float64]) -> float:
+    """Return the value that a quarter of the others reach."""
+    i = (3 * values.size) // 4
+    return float(np.partition(values, i)[i])

@@ -1,4 +1,4 @@
-"""How strongly a series repeats after a lag: one measure for every candidate, wherever it came from.
+"""How strongly a series repeats after a lag: one measure for every lag, at every scale.
 
 At a period T the autocorrelation is high at T, 2 T, 3 T … and low half-way between. The *contrast* is the mean of that
 difference over the first few multiples; its *z* is the contrast over what chance would give.
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
-from scipy.signal import find_peaks
 
 from profiler.period.peaks import vertex
 
@@ -28,53 +28,43 @@ MULTIPLES: Final = 4
 """Multiples of the period that add evidence; jitter blurs the later ones."""
 SLACK_FRAC: Final = 0.04
 """A multiple is looked for within this fraction of itself: iterations wander."""
-N_PROPOSED: Final = 12
+N_PROPOSED: Final = 8
+MIN_RISE_SIGMAS: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """What speaks for a period.
 
-    ``r`` is the autocorrelation at the period itself, ``contrast`` the mean rise over the first ``n_multiples``
-    multiples, ``z`` the contrast in units of what chance gives, ``bin_s`` the scale it was seen at.
+    ``contrast`` is the mean rise over the first few multiples, ``z`` the contrast in units of what chance gives,
+    ``bin_s`` the scale it was seen at.
     """
 
     period_s: float
     bin_s: float
-    r: float
     contrast: float
     z: float
-    n_multiples: int
 
 
-def propose(acf: Autocorrelation, *, bin_s: float) -> list[Evidence]:
-    """Return evidence for the strongest peaks of an autocorrelation, strongest first."""
-    n_lags = _n_lags(acf)
-    lags, properties = find_peaks(acf.r[:n_lags], prominence=3 * acf.sigma)
-    order = np.argsort(-properties["prominences"], kind="stable")
-    lags = [int(lag) for lag in lags[order] if lag >= MIN_LAG_BINS][:N_PROPOSED]
-    return [weigh(acf, vertex(acf.r, lag), bin_s=bin_s) for lag in lags]
+def propose(acf: Autocorrelation) -> list[Evidence]:
+    """Return evidence for the peaks of an autocorrelation that rise most, highest first."""
+    r = acf.r[: _n_lags(acf)]
+    peaks = np.flatnonzero((r[1:-1] > r[:-2]) & (r[1:-1] >= r[2:])) + 1
+    peaks = peaks[peaks >= MIN_LAG_BINS]
+    if not peaks.size:
+        return []
+    rises = _contrasts(acf.r, acf.cumulative, peaks.astype(np.float64), MULTIPLES, _n_lags(acf))
+    best = np.argsort(-rises, kind="stable")[:N_PROPOSED]
+    return [weigh(acf, vertex(acf.r, int(peaks[i]))) for i in best if rises[i] > MIN_RISE_SIGMAS * acf.sigma]
 
 
-def weigh(acf: Autocorrelation, lag_bins: float, *, bin_s: float, most: int = MULTIPLES) -> Evidence:
+def weigh(acf: Autocorrelation, lag_bins: float, *, most: int = MULTIPLES) -> Evidence:
     """Return the evidence for a period of ``lag_bins`` bins from its first multiples, at ``most`` so many."""
-    n_multiples = max(1, min(most, int((_n_lags(acf) - 1) / lag_bins)))
-    multiples = np.arange(n_multiples + 1, dtype=np.float64)
-    first, end = _windows(multiples[1:] * lag_bins, n_lags=acf.r.size)
-    highs = np.maximum.reduceat(acf.r, np.stack([first, end], axis=1).ravel())[::2]
-    first, end = _windows((multiples + 0.5) * lag_bins, n_lags=acf.r.size)
-    lows = (acf.cumulative[end] - acf.cumulative[first]) / (end - first)
-    rises = highs - 0.5 * (lows[:-1] + lows[1:])
-    contrast = float(rises.mean())
+    n_lags = _n_lags(acf)
+    contrast = float(_contrasts(acf.r, acf.cumulative, np.array([lag_bins]), most, n_lags)[0])
+    n_multiples = max(1, min(most, int((n_lags - 1) / lag_bins)))
     chance = acf.sigma * np.sqrt(1.5 / n_multiples)
-    return Evidence(
-        period_s=lag_bins * bin_s,
-        bin_s=bin_s,
-        r=float(highs[0]),
-        contrast=contrast,
-        z=contrast / chance,
-        n_multiples=n_multiples,
-    )
+    return Evidence(period_s=lag_bins * acf.bin_s, bin_s=acf.bin_s, contrast=contrast, z=float(contrast / chance))
 
 
 def _n_lags(acf: Autocorrelation) -> int:
@@ -82,9 +72,35 @@ def _n_lags(acf: Autocorrelation) -> int:
     return max(3, int(2 * (acf.r.size - 1) / MIN_CYCLES) + 1)
 
 
-def _windows(lags: NDArray[np.float64], *, n_lags: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return [first, end) of the lags around each given one in which iterations that wander are looked for."""
-    reach = np.maximum(1.0, SLACK_FRAC * lags)
-    first = np.clip(np.ceil(lags - reach), 0, n_lags - 2).astype(np.int64)
-    end = np.clip(np.floor(lags + reach) + 1, first + 1, n_lags - 1).astype(np.int64)
-    return first, end
+@njit(cache=True, nogil=True)
+def _contrasts(
+    r: NDArray[np.float64], cumulative: NDArray[np.float64], lags: NDArray[np.float64], most: int, n_lags: int
+) -> NDArray[np.float64]:
+    """Return the mean rise at the first multiples of each lag over the lows half-way between, shape (n_lags,)."""
+    rises = np.zeros(lags.size)
+    for i in range(lags.size):
+        lag = lags[i]
+        n_multiples = max(1, min(most, int((n_lags - 1) / lag)))
+        total = 0.0
+        for m in range(1, n_multiples + 1):
+            first, end = _window(m * lag, r.size)
+            total += r[first:end].max() - 0.5 * (
+                _mean(cumulative, (m - 0.5) * lag, r.size) + _mean(cumulative, (m + 0.5) * lag, r.size)
+            )
+        rises[i] = total / n_multiples
+    return rises
+
+
+@njit(cache=True, nogil=True)
+def _mean(cumulative: NDArray[np.float64], lag: float, n_lags: int) -> float:
+    first, end = _window(lag, n_lags)
+    return float((cumulative[end] - cumulative[first]) / (end - first))
+
+
+@njit(cache=True, nogil=True)
+def _window(lag: float, n_lags: int) -> tuple[int, int]:
+    """Return [first, end) of the lags around a given one in which iterations that wander are looked for."""
+    reach = max(1.0, SLACK_FRAC * lag)
+    first = min(max(int(np.ceil(lag - reach)), 0), n_lags - 2)
+    end = min(max(int(np.floor(lag + reach)) + 1, first + 1), n_lags - 1)
+    return first, max(end, first + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -9,12 +10,15 @@ from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from profiler.period.cycles import Cycles
     from profiler.period.prepare import Prepared
 
-__all__ = ["group_period"]
+__all__ = ["Group", "group_order"]
 
-MAX_GROUP: Final = 6
+ORDERS: Final = range(2, 7)
+MIN_KNOWN_FRAC: Final = 0.9
 MIN_REPEATS: Final = 3
 """A group must be seen this often."""
 MIN_AGREEMENT: Final = 0.5
@@ -31,8 +35,27 @@ BIN_EFFECT: Final = 0.3
 the square of the bins in a part."""
 
 
-def group_period(prepared: Prepared, cycles: Cycles, *, period_s: float) -> float:
-    """Return the period of the smallest group of cycles that differ in turn, or the period itself if none do.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """So many cycles that make one iteration, and how long it takes."""
+
+    order: int
+    period_s: float
+
+
+def group_order(prepared: Prepared, cycles: Cycles, *, period_s: float, orders: Iterable[int] = ORDERS) -> Group:
+    """Return the smallest group of cycles that differ in turn, or a group of one if none do.
+
+    Parameters
+    ----------
+    prepared
+        The series.
+    cycles
+        Its cycles, as they were followed with ``period_s``.
+    period_s
+        Their period in seconds.
+    orders
+        Sizes of groups to try, increasing.
 
     Notes
     -----
@@ -43,21 +66,31 @@ def group_period(prepared: Prepared, cycles: Cycles, *, period_s: float) -> floa
     above `EFFECT_FRAC` wins, if both halves of the series agree on what the differences are.
     """
     n_parts = min(N_PARTS, int(period_s / prepared.dt_s / MIN_PART_BINS))
-    starts_s = cycles.starts_s[cycles.good]
+    starts_s = cycles.starts_s[_is_known(prepared, cycles.starts_s, period_s=period_s)]
+    one = Group(order=1, period_s=period_s)
     if n_parts < 4 or starts_s.size < 2 * MIN_REPEATS:
-        return period_s
+        return one
     shapes = _shapes(prepared, starts_s, period_s=period_s, n_parts=n_parts)
     least = max(EFFECT_FRAC, BIN_EFFECT * (n_parts * prepared.dt_s / period_s) ** 2)
     by_clock = np.round((starts_s - starts_s[0]) / period_s).astype(np.int64)
     by_order = np.arange(starts_s.size)
-    for n_cycles in range(2, MAX_GROUP + 1):
-        if starts_s.size < MIN_REPEATS * n_cycles:
-            return period_s
-        if _differ(shapes, by_clock % n_cycles, n_cycles=n_cycles, least=least):
-            return n_cycles * period_s
-        if _differ(shapes, by_order % n_cycles, n_cycles=n_cycles, least=least):
-            return float(np.median(starts_s[n_cycles:] - starts_s[:-n_cycles]))
-    return period_s
+    for order in orders:
+        if starts_s.size < MIN_REPEATS * order:
+            return one
+        if _differ(shapes, by_clock % order, n_cycles=order, least=least):
+            return Group(order=order, period_s=order * period_s)
+        if _differ(shapes, by_order % order, n_cycles=order, least=least):
+            return Group(order=order, period_s=float(np.median(starts_s[order:] - starts_s[:-order])))
+    return one
+
+
+def _is_known(prepared: Prepared, starts_s: NDArray[np.float64], *, period_s: float) -> NDArray[np.bool_]:
+    """Return which cycles have nearly all their bins known; bool, shape (n_starts,)."""
+    total = np.concatenate(([0.0], np.cumsum(prepared.weight)))
+    first = np.clip((starts_s / prepared.dt_s).astype(np.int64), 0, prepared.n_bins)
+    end = np.clip(((starts_s + period_s) / prepared.dt_s).astype(np.int64), 0, prepared.n_bins)
+    known: NDArray[np.bool_] = total[end] - total[first] >= MIN_KNOWN_FRAC * (end - first)
+    return known
 
 
 def _shapes(prepared: Prepared, starts_s: NDArray[np.float64], *, period_s: float, n_parts: int) -> NDArray[np.float64]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter1d
 
 from profiler.period.bursts import threshold
 
 if TYPE_CHECKING:
     from profiler.signals import RateSeries, UniformRate
 
-__all__ = ["MAX_BINS", "Prepared", "pool", "prepare", "scales"]
+__all__ = ["MAX_BINS", "MIN_BINS", "Prepared", "pool", "prepare", "uniform_rate"]
 
 MAX_BINS: Final = 1 << 17
 """A longer series is analysed on coarser bins, so that time and memory stay bounded."""
@@ -23,20 +23,34 @@ MIN_BINS: Final = 24
 CLIP_FACTOR: Final = 4.0
 """Rates above this many times the typical burst's rate are clipped: one huge event must not be the whole variance."""
 
+FILL_BINS: Final = 16
+"""Known bins whose mean stands for those that are not."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prepared:
     """A series ready for correlation.
 
     ``x`` is the rate clipped, detrended and scaled to unit variance over the known bins, zero elsewhere; ``weight``
-    is 1 where a bin is known and 0 elsewhere; both float64, shape (n_bins,). Bin ``i`` begins
-    ``i * dt_s`` after ``t0_ns``.
+    is 1 where a bin is known and 0 elsewhere; both float64, shape (n_bins,). Bin ``i`` begins ``i * dt_s`` after
+    ``t0_ns``.
     """
 
     t0_ns: int
     dt_s: float
     x: NDArray[np.float64]
     weight: NDArray[np.float64]
+
+    @property
+    def filled(self) -> NDArray[np.float64]:
+        """``x`` with what is around them in the bins that are not known; float64, shape (n_bins,)."""
+        known = np.flatnonzero(self.weight)
+        if known.size in (0, self.n_bins):
+            return self.x
+        around = uniform_filter1d(self.x[known], FILL_BINS, mode="nearest")
+        filled: NDArray[np.float64] = np.interp(np.arange(self.n_bins), known, around)
+        filled[known] = self.x[known]
+        return filled
 
     @property
     def n_bins(self) -> int:
@@ -49,24 +63,16 @@ class Prepared:
         return self.n_bins * self.dt_s
 
 
-def prepare(series: RateSeries) -> Prepared:
-    """Return a series of at least one window on a uniform grid, ready for correlation."""
-    uniform = series.resample(max(series.dt_s, series.duration_s / MAX_BINS))
-    clipped = np.minimum(uniform.rate_bps, CLIP_FACTOR * _burst_rate(uniform))
-    weight = uniform.known.astype(np.float64)
-    return _scaled(_detrended(clipped, uniform.known), weight, t0_ns=uniform.t0_ns, dt_s=uniform.dt_s)
+def uniform_rate(series: RateSeries) -> UniformRate:
+    """Return a series of at least one window on its own uniform grid, or on a coarser one if it is long."""
+    return series.resample(max(series.dt_s, series.duration_s / MAX_BINS))
 
 
-def scales(prepared: Prepared) -> Iterator[Prepared]:
-    """Yield the series at bins of 1, 2, 4, … times its own, as long as enough bins are left.
-
-    A burst has a texture of its own (windows of the transport, chunks of the collective), which at fine bins hides the
-    iteration and at coarse ones averages out.
-    """
-    n_pooled = 1
-    while prepared.n_bins // n_pooled >= MIN_BINS:
-        yield pool(prepared, n_pooled)
-        n_pooled *= 2
+def prepare(uniform: UniformRate, *, masked: NDArray[np.bool_] | None = None) -> Prepared:
+    """Return a rate on a uniform grid ready for correlation; bins that are ``masked`` count as not known."""
+    known = uniform.known if masked is None else uniform.known & ~masked
+    clipped = np.minimum(uniform.rate_bps, CLIP_FACTOR * _burst_rate(uniform.rate_bps[known]))
+    return _scaled(_detrended(clipped, known), known.astype(np.float64), t0_ns=uniform.t0_ns, dt_s=uniform.dt_s)
 
 
 def pool(prepared: Prepared, n_pooled: int) -> Prepared:
@@ -89,9 +95,8 @@ def _scaled(x: NDArray[np.float64], weight: NDArray[np.float64], *, t0_ns: int, 
     return Prepared(t0_ns=t0_ns, dt_s=dt_s, x=centred / scale if scale > 0 else centred, weight=weight)
 
 
-def _burst_rate(uniform: UniformRate) -> float:
+def _burst_rate(rates_bps: NDArray[np.float64]) -> float:
     """Return the median rate while Up: the typical burst, whatever its duty and however huge some event."""
-    rates_bps = uniform.rate_bps[uniform.known]
     up_bps = rates_bps[rates_bps > threshold(rates_bps)]
     return float(np.median(up_bps)) if up_bps.size else float("inf")
 
@@ -101,6 +106,8 @@ def _detrended(rate_bps: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArr
     if np.count_nonzero(known) < 3:
         return np.zeros_like(rate_bps)
     t = np.linspace(-1.0, 1.0, rate_bps.size)
-    slope, level = np.polyfit(t[known], rate_bps[known], 1)
-    detrended: NDArray[np.float64] = rate_bps - (slope * t + level)
+    n_known, at, rates = np.count_nonzero(known), t[known], rate_bps[known]
+    centre, level = at.sum() / n_known, rates.sum() / n_known
+    slope = np.dot(at - centre, rates) / np.dot(at - centre, at - centre)
+    detrended: NDArray[np.float64] = rate_bps - (slope * (t - centre) + level)
     return detrended

@@ -1,46 +1,66 @@
-"""Spectral lines that are too fast for an autocorrelation to tell: periods of a few bins."""
+"""The spectrum of a prepared series: power over its noise floor, and the lines that stand out of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import scipy.fft
+from numpy.typing import NDArray
 
-from profiler.period.autocorrelation import noise_floor
-from profiler.period.evidence import MIN_LAG_BINS
+from profiler.period.floor import noise_floor
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from profiler.period.prepare import Prepared
 
-__all__ = ["Spectrum", "alias_periods", "fast_line_hz", "is_harmonic", "line_spectrum"]
+__all__ = ["Spectrum", "alias_periods", "line_spectrum"]
 
-P_CHANCE: Final = 1e-9
-"""Chance that noise alone makes a line this strong anywhere in the spectrum."""
+PADDING: Final = 2
+"""Zero padding of the transform: a line between two frequencies is then seen by its neighbours almost in full."""
+FIRST_CYCLES: Final = 2.7
+"""A line must make about so many cycles in the series to be told from a trend."""
+LINE_NATS: Final = 12.0
+"""A line is real if noise makes one as strong anywhere with a chance of exp(-12)."""
 N_ALIASES: Final = 4
-MAX_HARMONIC: Final = 4
-HARMONIC_SLACK: Final = 0.06
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Spectrum:
-    """Power over the noise floor at frequencies ``step_hz``, 2 ``step_hz``, …; float64, shape (n_freqs,).
+    """Power spectrum of a series of ``n_bins`` bins.
 
-    ``strongest_hz`` is the frequency of most power, whatever the floor.
+    ``power`` and ``log_ratio``, its natural logarithm over the noise floor (not below 0), are given at frequencies
+    ``k / n_fft`` cycles a bin, k = 0, 1, …; float64, shape (n_freqs,).
     """
 
-    ratio: NDArray[np.float64]
-    step_hz: float
-    strongest_hz: float
+    power: NDArray[np.float64]
+    log_ratio: NDArray[np.float64]
+    n_fft: int
+    n_bins: int
 
-    def has_line(self, freq_hz: float) -> bool:
-        """Return whether a line stands at a frequency, within a step or two."""
-        i_near = round(freq_hz / self.step_hz) - 1
-        near = self.ratio[max(0, i_near - 2) : i_near + 3]
-        return near.size > 0 and self.ratio.size * float(np.exp(-min(700.0, float(near.max())))) < P_CHANCE
+    def lines(self, n_lines: int) -> NDArray[np.int64]:
+        """Return the indices of the peaks that stand highest over the floor, highest first; shape (<= n_lines,)."""
+        first = max(1, int(FIRST_CYCLES * self.n_fft / self.n_bins))
+        values = self.log_ratio[first - 1 :]
+        peaks = np.flatnonzero((values[1:-1] > values[:-2]) & (values[1:-1] >= values[2:]))
+        if peaks.size > n_lines:
+            peaks = peaks[np.argpartition(-values[peaks + 1], n_lines)[:n_lines]]
+        ordered: NDArray[np.int64] = peaks[np.argsort(-values[peaks + 1], kind="stable")] + first
+        return ordered
+
+    @property
+    def chance_log_ratio(self) -> float:
+        """Log ratio that noise alone exceeds anywhere in the spectrum with a chance of exp(-`LINE_NATS`)."""
+        return float(np.log(np.log(self.n_bins) + LINE_NATS))
+
+    def strongest(self, lines: NDArray[np.int64]) -> int:
+        """Return the index of the line of most power among those that are real, or else of all; 0 if there is none."""
+        if not lines.size:
+            return 0
+        real = lines[self.log_ratio[lines] > self.chance_log_ratio]
+        among = real if real.size else lines
+        return int(among[np.argmax(self.power[among])])
 
 
 def line_spectrum(prepared: Prepared) -> Spectrum:
@@ -49,30 +69,16 @@ def line_spectrum(prepared: Prepared) -> Spectrum:
     Notes
     -----
     For noise, power over floor is exponentially distributed, so that a line at ratio q has chance ``n_freqs * exp(-q)``
-    of being noise anywhere.
+    of being noise anywhere. Bins that are not known are filled with what is around them: left at the mean, their
+    pattern would put lines of its own beside every other. Cost O(n log n).
     """
-    window = np.hanning(prepared.n_bins)
-    power = np.abs(scipy.fft.rfft(prepared.x * window))[1:] ** 2
-    step_hz = 1 / (prepared.n_bins * prepared.dt_s)
-    strongest_hz = (int(np.argmax(power)) + 1) * step_hz
-    return Spectrum(ratio=power / noise_floor(power), step_hz=step_hz, strongest_hz=strongest_hz)
-
-
-def fast_line_hz(spectrum: Spectrum, *, dt_s: float) -> float | None:
-    """Return the frequency of the strongest line if its period is under `MIN_LAG_BINS` samples, else None."""
-    is_fast = spectrum.strongest_hz * MIN_LAG_BINS * dt_s > 1
-    return spectrum.strongest_hz if is_fast and spectrum.has_line(spectrum.strongest_hz) else None
-
-
-def is_harmonic(freq_hz: float, *, of_period_s: float, spectrum: Spectrum) -> bool:
-    """Return whether a fast line is a low harmonic of a longer period that has a line of its own.
-
-    A period of a few samples looks the same at those of its multiples that fall near whole samples; only a line at the
-    longer period itself tells that the iteration is that long.
-    """
-    order = freq_hz * of_period_s
-    near_whole = abs(order - round(order)) < HARMONIC_SLACK and 1 <= round(order) <= MAX_HARMONIC
-    return near_whole and spectrum.has_line(1 / of_period_s)
+    n_bins = prepared.n_bins
+    n_fft = scipy.fft.next_fast_len(PADDING * n_bins, real=True)
+    power = np.abs(scipy.fft.rfft(prepared.filled * _window(n_bins), n_fft)) ** 2
+    log_ratio = np.zeros(power.size)
+    if power[1:].any():
+        log_ratio[1:] = np.log(np.maximum(power[1:] / noise_floor(power[1:]), 1.0))
+    return Spectrum(power=power, log_ratio=log_ratio, n_fft=n_fft, n_bins=n_bins)
 
 
 def alias_periods(freq_hz: float, *, dt_s: float) -> tuple[float, ...]:
@@ -88,3 +94,8 @@ def alias_periods(freq_hz: float, *, dt_s: float) -> tuple[float, ...]:
     sampling_hz = 1 / dt_s
     freqs_hz = [freq_hz, *(m * sampling_hz + sign * freq_hz for m in range(1, N_ALIASES) for sign in (-1, 1))]
     return tuple(1 / f for f in sorted(freqs_hz)[: N_ALIASES + 1])
+
+
+@lru_cache(maxsize=8)
+def _window(n_bins: int) -> NDArray[np.float64]:
+    return np.hanning(n_bins)

@@ -134,12 +134,23 @@ def test_two_iterations_are_not_enough_and_more_time_is_asked_for() -> None:
     assert 10.0 < found.need_more_s < 60.0
 
 
-def test_a_period_of_three_samples_is_undersampled_and_its_aliases_are_named() -> None:
-    job = training_job(np.random.default_rng(1), period_s=2.737, duration_s=3600.0, dt_s=1.0)
+def test_a_period_of_three_samples_is_found_where_its_aliases_are_ruled_out_and_they_are_named() -> None:
+    # Up for less than (1 - 2 / 2.737) of the iteration: no demand of an alias gives windows without any bytes.
+    bursts = [Burst(0.5, 0.2, RATE)]
+    job = training_job(np.random.default_rng(1), period_s=2.737, bursts=bursts, duration_s=3600.0, dt_s=1.0)
+    found = detect_period(job.series)
+    assert found.period_s == pytest.approx(2.737, rel=1e-3)
+    assert found.alias_periods_s[:2] == pytest.approx((2.737, 1 / (1 - 1 / 2.737)), rel=1e-3)
+
+
+@pytest.mark.parametrize("period_s", [0.61, 0.83, 1.15, 1.34])
+def test_a_period_that_its_aliases_explain_as_well_is_refused(period_s: float) -> None:
+    bursts = [Burst(0.3, 0.45, RATE)]
+    job = training_job(np.random.default_rng(1), period_s=period_s, bursts=bursts, duration_s=1000.0, dt_s=1.0)
     found = detect_period(job.series)
     assert found.status == "undersampled"
     assert found.period_s is None
-    assert found.alias_periods_s[0] == pytest.approx(2.737, rel=1e-3)
+    assert len(found.alias_periods_s) > 1
 
 
 def test_aliases_look_alike_at_the_sampling_times() -> None:

