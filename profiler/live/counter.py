@@ -10,8 +10,9 @@ from profiler.live.history import History
 from profiler.live.hold import Hold
 from profiler.live.schedule import Schedule
 from profiler.live.state import LiveProfile
-from profiler.live.totals import Totals
+from profiler.live.totals import Taken, Totals
 from profiler.phases import TrafficProfile, profile
+from profiler.units import BITS_PER_BYTE, NS_PER_S
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -27,6 +28,10 @@ N_EVENTS: Final = 100
 HELD_EVERY_S: Final = 60.0
 HELD_EVERY: Final = 20.0
 """A held period is checked after so many seconds and periods."""
+IDLE_BPS: Final = 10e3
+"""Background chatter stays below this."""
+SILENCE_S: Final = 10.0
+"""What comes after such a silence is looked at by itself too: the silence would dilute it."""
 RENEW_AFTER: Final = 10.0
 """Iterations of a new period after which detection first looks at them."""
 
@@ -73,7 +78,7 @@ class LiveCounter:
         self._totals = Totals(series)
         self._schedule = Schedule()
         self._hold = Hold(self._history)
-        self._t_ns = 0
+        self._t_ns = self._heard_ns = self._awake_ns = 0
         self._events: deque[LiveEvent] = deque(maxlen=N_EVENTS)
 
     @property
@@ -117,6 +122,7 @@ class LiveCounter:
         elif self._hold.lock != lock and self._hold.lock != "held":
             self._schedule.restart(self._t_ns)
         self._events.extend(events)
+        self._mark_silence(taken)
         return events
 
     def look(self) -> list[LiveEvent]:
@@ -156,11 +162,29 @@ class LiveCounter:
         return found
 
     def _newest_answer(self) -> tuple[TrafficProfile, RateSeries]:
-        """Return the profile of the newest minutes, or that of the longer memory if only that has a period."""
-        series = self._history.recent(since_ns=self._hold.since_ns)
+        """Return the profile of the shortest memory that has a period: since a silence, of minutes, of an hour.
+
+        If none has, the profile of the newest minutes tells why.
+        """
+        since_ns = self._hold.since_ns
+        series = self._history.recent(since_ns=since_ns)
         found = self._detect(series)
-        longer = None if found.status == "periodic" else self._history.long(since_ns=self._hold.since_ns)
-        if longer is None:
+        if found.status == "periodic":
             return found, series
-        found_longer = self._detect(longer)
-        return (found_longer, longer) if found_longer.status == "periodic" else (found, series)
+        fresh = self._history.recent(since_ns=self._awake_ns) if self._awake_ns > since_ns else None
+        for other in (fresh, self._history.long(since_ns=since_ns)):
+            answer = None if other is None else self._detect(other)
+            if other is not None and answer is not None and answer.status == "periodic":
+                return answer, other
+        return found, series
+
+    def _mark_silence(self, taken: Taken) -> None:
+        """Look again soon if traffic comes after a silence: a job may have begun."""
+        rate_bps = taken.delta_bytes.sum() * BITS_PER_BYTE * NS_PER_S / max(1, self._t_ns - int(taken.t_ns[0]))
+        if rate_bps < IDLE_BPS:
+            return
+        silent_s = (int(taken.t_ns[0]) - self._heard_ns) / NS_PER_S
+        self._heard_ns = self._t_ns
+        if silent_s >= SILENCE_S and self._hold.lock in ("searching", "ended"):
+            self._awake_ns = int(taken.t_ns[0])
+            self._schedule.restart(self._t_ns)

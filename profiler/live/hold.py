@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from profiler.live.doubt import Doubt, is_same
+from profiler.live.doubt import Doubt, is_octave, is_same
 from profiler.live.event import LiveEvent
 from profiler.live.follow import follow_newest, follow_profile
 from profiler.units import NS_PER_S
@@ -24,6 +24,8 @@ SURE: Final = 0.9
 """A detection that is less sure must be made twice before its period is followed."""
 N_FRESH: Final = 3
 """Regular iterations that the detection has not seen, and that must come before a period counts as found."""
+LONGER: Final = 8.0
+"""A period that was found in a few seconds may have been wrong: detections of so many times as much may differ."""
 REFINE_FRAC: Final = 0.15
 """A period told by a few iterations is corrected by so much without an event."""
 GIVE_UP_AFTER: Final = 64.0
@@ -63,6 +65,7 @@ class Hold:
         self._doubt = Doubt()
         self._is_found = False
         self._n_seen = 0
+        self._basis_ns = 0
 
     @property
     def period_s(self) -> float | None:
@@ -70,7 +73,7 @@ class Hold:
         if self.tracker is None:
             return None
         seen_s = None if self.traffic is None else self.traffic.period_s
-        return seen_s if seen_s is not None and is_same(seen_s, self.tracker.period_s) else self.tracker.period_s
+        return seen_s if seen_s is not None and is_same(seen_s, self.tracker.mean_s) else self.tracker.mean_s
 
     def track(self, ends_ns: NDArray[np.int64], delta_bytes: NDArray[np.float64]) -> list[LiveEvent]:
         """Take the bytes of the newest windows, and return what happened."""
@@ -90,27 +93,35 @@ class Hold:
     def hear(self, found: TrafficProfile, *, from_ns: int, to_ns: int) -> list[LiveEvent]:
         """Take the answer of a detection on samples of a time, and return what changes."""
         if self.tracker is None or not self._is_found:
-            self._consider(found)
+            self._consider(found, span_ns=to_ns - from_ns)
             return []
         if found.period_s is None:
-            return []
-        if is_same(found.period_s, self.tracker.period_s):
+            return self._unconfirmed(self.tracker) if found.status == "aperiodic" else []
+        if is_same(found.period_s, self.tracker.mean_s):
             self._doubt.clear()
             self.traffic, self.is_provisional = found, False
+            self._basis_ns = max(self._basis_ns, to_ns - from_ns)
             return self._replace(self.tracker, found) if self.lock == "lost" else []
-        if any(is_same(other_s, self.tracker.period_s) for other_s in found.other_periods_s):
+        if any(is_same(other_s, self.tracker.mean_s) for other_s in found.other_periods_s):
             self._doubt.clear()
             return []
-        is_open = self.is_provisional or self.lock == "lost"
-        if is_open or self._doubt.add(found.period_s, from_ns=from_ns, to_ns=to_ns):
-            return self._replace(self.tracker, found)
-        return []
+        if self.lock == "lost":
+            self.search()
+            self._consider(found, span_ns=to_ns - from_ns)
+            return []
+        if self.tracker.refutes(found.period_s):
+            return []
+        saw_more = to_ns - from_ns >= LONGER * self._basis_ns
+        is_settled = self._doubt.add(found.period_s, from_ns=from_ns, to_ns=to_ns, saw_more=saw_more)
+        is_open = self.is_provisional and not is_octave(found.period_s, self.tracker.mean_s)
+        is_sure = self._doubt.n_alike > 1 or (found.confidence or 0.0) >= SURE
+        return self._replace(self.tracker, found) if is_settled or (is_open and is_sure) else []
 
     def search(self) -> None:
         """Give up the period that is followed, if any."""
         self.tracker, self._is_found, self.is_provisional, self.lock = None, False, False, "searching"
 
-    def _consider(self, found: TrafficProfile) -> None:
+    def _consider(self, found: TrafficProfile, *, span_ns: int) -> None:
         """Follow a period that is not found yet, if it is sure or was detected twice."""
         before_s = None if self.traffic is None else self.traffic.period_s
         self.traffic = found
@@ -121,7 +132,22 @@ class Hold:
         agrees = before_s is not None and is_same(before_s, found.period_s)
         if not is_followed and (agrees or (found.confidence or 0.0) >= SURE):
             self._put_on(self._on_profile(found))
+            self._basis_ns = span_ns
             self.lock = "searching" if self.tracker is None else "confirming"
+
+    def _unconfirmed(self, tracker: Tracker) -> list[LiveEvent]:
+        """Give up a period that a few iterations told, and that detection does not see in twice as many."""
+        if not self.is_provisional:
+            return []
+        event = LiveEvent(
+            kind="lost",
+            t_ns=tracker.noticed_ns,
+            noticed_ns=tracker.noticed_ns,
+            old_period_s=self.period_s,
+            reason="a few iterations told it, more do not confirm it",
+        )
+        self.search()
+        return [event]
 
     def _confirm(self, tracker: Tracker) -> list[LiveEvent]:
         """Count the followed period as found once fresh iterations have kept it."""
@@ -150,44 +176,55 @@ class Hold:
 
     def _turn(self, tracker: Tracker, new_s: float) -> list[LiveEvent]:
         """Follow the length that the newest iterations have."""
-        if is_same(new_s, tracker.period_s) and tracker.left_beat:
-            new_s = tracker.period_s
-        events = self._told(tracker, new_s=new_s)
-        if new_s != tracker.period_s:
+        is_new = not (tracker.left_beat and is_same(new_s, tracker.mean_s))
+        new_s = new_s if is_new else tracker.mean_s
+        events = self._told_change(tracker, new_s) if is_new else self._told_return(tracker)
+        if is_new:
             self.since_ns, self.is_provisional, self.traffic = tracker.since_ns, True, None
         self._put_on(follow_newest(self._history.around(new_s, since_ns=tracker.since_ns), period_s=new_s))
         return events
 
     def _replace(self, tracker: Tracker, found: TrafficProfile) -> list[LiveEvent]:
         """Follow the period of a detection in place of the held one."""
-        new_s = tracker.period_s if is_same(found.period_s or 0.0, tracker.period_s) else found.period_s or 0.0
+        new_s = found.period_s or 0.0
         follower = self._on_profile(found)
         if follower is None:
             return []
-        events = self._told(tracker, new_s=new_s)
+        is_new = not is_same(new_s, tracker.mean_s)
+        events = self._told_change(tracker, new_s) if is_new else self._told_return(tracker)
         self.traffic, self.is_provisional = found, False
         self._put_on(follower)
         return events
 
-    def _told(self, tracker: Tracker, *, new_s: float) -> list[LiveEvent]:
-        """Return the event of a turn to a period: changed if it is another, resumed if the beat had been missing."""
+    def _told_change(self, tracker: Tracker, new_s: float) -> list[LiveEvent]:
+        """Return the event of a change, unless it only corrects what a few iterations told."""
+        if self.is_provisional and abs(new_s / tracker.mean_s - 1) <= REFINE_FRAC:
+            return []
         now_ns = tracker.noticed_ns
-        if new_s != tracker.period_s:
-            if self.is_provisional and abs(new_s / tracker.period_s - 1) <= REFINE_FRAC:
-                return []
-            return [
-                LiveEvent(
-                    kind="changed",
-                    t_ns=min(now_ns, tracker.since_ns),
-                    noticed_ns=now_ns,
-                    old_period_s=self.period_s,
-                    new_period_s=new_s,
-                )
-            ]
+        return [
+            LiveEvent(
+                kind="changed",
+                t_ns=now_ns if tracker.new_period_s is None else tracker.since_ns,
+                noticed_ns=now_ns,
+                old_period_s=self.period_s,
+                new_period_s=new_s,
+            )
+        ]
+
+    def _told_return(self, tracker: Tracker) -> list[LiveEvent]:
+        """Return the event of a beat that is back, if it had been missing."""
         if tracker.left_ns is None:
             return []
-        gap_s = (tracker.since_ns - tracker.left_ns) / NS_PER_S
-        return [LiveEvent(kind="resumed", t_ns=tracker.since_ns, noticed_ns=now_ns, new_period_s=new_s, gap_s=gap_s)]
+        since_ns = max(tracker.left_ns, tracker.since_ns)
+        return [
+            LiveEvent(
+                kind="resumed",
+                t_ns=since_ns,
+                noticed_ns=tracker.noticed_ns,
+                new_period_s=self.period_s,
+                gap_s=(since_ns - tracker.left_ns) / NS_PER_S,
+            )
+        ]
 
     def _on_profile(self, found: TrafficProfile) -> Tracker | None:
         series = self._history.around(found.period_s or 0.0, since_ns=self.since_ns)

@@ -29,8 +29,12 @@ FEW: Final = 5
 SIDE_FRAC: Final = 0.4
 """A length is on the side of the change if it makes at least this part of the way there."""
 MOST_FRAC: Final = 0.6
-ALIKE_FRAC: Final = 0.1
+ALIKE_FRAC: Final = 0.05
 ALIKE_SIGMAS: Final = 2.5
+"""A few lengths are alike if they spread by no more than this part, or than the job's usual jitter makes likely."""
+LATE_FRAC: Final = 0.35
+MIN_LATE: Final = 4
+"""Lengths so much greater come of bursts that were late, by chance three times in a row: one more is needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,11 @@ class Lengths:
                 return _change(lengths_s, new_s=float(np.median(lengths_s[-n_newest:])), usual_s=usual_s)
         return None
 
+    def mean_s(self) -> float | None:
+        """Return the mean of regular lengths; None if there are too few."""
+        lengths_s, is_regular = self._ring.columns()
+        return float(lengths_s[is_regular].mean()) if np.count_nonzero(is_regular) >= MIN_BEFORE else None
+
     def spread_s(self) -> float | None:
         """Return the standard deviation of regular lengths; None if there are too few."""
         lengths_s, is_regular = self._ring.columns()
@@ -89,7 +98,7 @@ def _change(lengths_s: NDArray[np.float64], *, new_s: float, usual_s: float) -> 
 def _is_change(off: NDArray[np.float64], *, spread: float, n_before: int) -> bool:
     mean = float(off.mean())
     chance = SIGMAS * spread * np.sqrt(1 / off.size + 1 / n_before)
-    if abs(mean) < max(MIN_CHANGE_FRAC, chance):
+    if abs(mean) < max(MIN_CHANGE_FRAC, chance) or (mean > LATE_FRAC and off.size < MIN_LATE):
         return False
     share = np.mean(off * np.sign(mean) >= SIDE_FRAC * abs(mean))
     if off.size > FEW:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from profiler.live.repeat import repeat_bins
-from profiler.live.shape import FLAT_FRAC
+from profiler.live.shape import FLAT_FRAC, Shape
 
 if TYPE_CHECKING:
     from profiler.live.bins import Bins
@@ -39,27 +41,35 @@ class Lookout:
         """Look at nothing that lies before a place."""
         self.first = place
 
-    def look(self, *, at: int, usual_fit: float, jitter_frac: float, variance: float) -> float | None:
+    def look(self, *, at: int, shape: Shape, usual_fit: float, jitter_frac: float) -> float | None:
         """Return the length in bins of what repeats up to a place, or None.
 
         Parameters
         ----------
         at
             The newest place.
+        shape
+            The job's typical iteration.
         usual_fit, jitter_frac
             How well the job's iterations fit their shape, and how much their lengths vary: of noisy iterations less
             likeness is asked.
-        variance
-            Variance of the job's rate.
         """
         n_new, n_seen = at - self._looked_at, max(0.0, self._looked_at - self.first)
         if n_new < min(GROWTH * n_seen, MOST_BETWEEN * self._n_bins):
             return None
         self._looked_at = float(at)
-        likeness = usual_fit**2 * (CLEAN_LIKENESS - JITTER_COST * jitter_frac)
         first = max(math.floor(self.first), at - N_PERIODS_KEPT * self._n_bins + 1)
+        return self.between(first, at, shape=shape, usual_fit=usual_fit, jitter_frac=jitter_frac)
+
+    def between(self, first: int, at: int, *, shape: Shape, usual_fit: float, jitter_frac: float) -> float | None:
+        """Return the length in bins of what repeats between two places, up to the second, or None; see `look`."""
+        rate_bps = self._bins.between(first, at)
+        if np.isnan(rate_bps).any():
+            return None
+        likeness = usual_fit**2 * (CLEAN_LIKENESS - JITTER_COST * jitter_frac)
         return repeat_bins(
-            self._bins.between(first, at),
+            rate_bps,
+            old_bps=shape.rate_bps,
             least_likeness=max(MIN_LIKENESS, likeness),
-            least_variance=FLAT_FRAC * variance,
+            least_variance=FLAT_FRAC * shape.variance,
         )

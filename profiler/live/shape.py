@@ -34,6 +34,8 @@ class Shape:
 
     Attributes
     ----------
+    rate_bps
+        Rates over one period, from a quarter of a period before the first burst on.
     low_bps
         Rate of the Down phases.
     excess_bps
@@ -58,12 +60,17 @@ class Shape:
         correlation: NDArray[np.float64] = products / np.sqrt(variance * max(self.variance, np.finfo(float).tiny))
         return np.nan_to_num(np.clip(correlation, -1.0, 1.0), nan=-1.0)
 
+    def likeness_to_part(self, n_parts: int) -> float:
+        """Return the correlation of the shape with itself a whole part of the period later: 1 if the part repeats."""
+        turned = np.roll(self._centred, round(self.n_bins / n_parts))
+        return float(self._centred @ turned) / self.n_bins / max(self.variance, np.finfo(float).tiny)
+
     def follow(self, rate_bps: NDArray[np.float64]) -> None:
         """Take an iteration, from a quarter of a period before its first burst on, into the mean."""
-        self._set((1 - GAIN) * self._mean + GAIN * rate_bps)
+        self._set((1 - GAIN) * self.rate_bps + GAIN * rate_bps)
 
     def _set(self, mean_bps: NDArray[np.float64]) -> None:
-        self._mean = mean_bps
+        self.rate_bps = mean_bps
         level_bps = float(mean_bps.mean())
         self._centred = mean_bps - level_bps
         self.variance = float(mean_bps.var())

@@ -11,9 +11,9 @@ from profiler.errors import UsageError
 from profiler.live.absence import Absence, Beat
 from profiler.live.bins import Bins
 from profiler.live.fits import Fits
-from profiler.live.lengths import Lengths
+from profiler.live.lengths import Change, Lengths
 from profiler.live.lookout import N_PERIODS_KEPT, Lookout
-from profiler.live.repeat import N_REPEATS
+from profiler.live.repeat import N_REPEATS, NEAR_FRAC
 from profiler.live.shape import LEAD_FRAC, Shape
 from profiler.period.peaks import vertex
 from profiler.units import NS_PER_S
@@ -42,6 +42,9 @@ PRIOR: Final = 0.1
 PHASE_GAIN: Final = 0.7
 """Part of a start's deviation that the next prediction follows: most, for a compute phase's jitter accumulates."""
 PERIOD_GAIN: Final = 0.05
+PART_SLACK: Final = 0.05
+PART_LIKENESS: Final = 0.9
+"""A part of the period is no period unless the shape's parts are about as alike as iterations are."""
 QUIET_FRAC: Final = 0.2
 """A period that moves a smaller part of the usual bytes above the Down level is silent."""
 LONG_SILENCE: Final = 10.0
@@ -133,6 +136,11 @@ class Tracker:
         return self._absence.beat
 
     @property
+    def mean_s(self) -> float:
+        """Mean length of the iterations that were followed; the period while they are few."""
+        return self._lengths.mean_s() or self.period_s
+
+    @property
     def noticed_ns(self) -> int:
         """Time up to which bins were looked at."""
         return self._bins.at_ns(self._at)
@@ -168,6 +176,12 @@ class Tracker:
     def drift_frac(self) -> float:
         """The present length of an iteration over the period, less one."""
         return self._length / self._n_bins - 1
+
+    def refutes(self, period_s: float) -> bool:
+        """Return whether a period is a whole part of the followed one, and iterations do not repeat within."""
+        n_parts = round(self.mean_s / period_s)
+        is_part = n_parts >= 2 and abs(self.mean_s / n_parts / period_s - 1) <= PART_SLACK
+        return is_part and self._shape.likeness_to_part(n_parts) < PART_LIKENESS * self._fits.usual
 
     def add(self, ends_ns: NDArray[np.int64], delta_bytes: NDArray[np.float64]) -> list[LiveEvent]:
         """Take the bytes of windows that follow those before, and return what happened.
@@ -243,7 +257,7 @@ class Tracker:
         is_regular = self._last is not None and abs(off) <= REACH_FRAC * self._n_bins + 1
         self._fits.add(float(fits[found]))
         self._shape.follow(self._bins.between(place, place + self._n_bins))
-        if self._last is not None:
+        if self._last is not None and self._is_known(math.floor(self._last)):
             self._lengths.add((start - self._last) * self._bins.bin_s, is_regular=is_regular)
         self._predict(start, off=off, is_regular=is_regular)
         self._scan = max(place + 1, math.ceil(self._expected - REACH_FRAC * self._n_bins) - self._shape.lead)
@@ -252,7 +266,28 @@ class Tracker:
         self._absence.came(start, at=self._at, is_regular=is_regular)
         change = self._lengths.changed()
         if change is not None:
-            self._turn(change.length_s, since=start - change.lasted_s / self._bins.bin_s)
+            self._judge(change, since=start - change.lasted_s / self._bins.bin_s)
+
+    def _judge(self, change: Change, *, since: float) -> None:
+        """Take another length of the newest iterations, unless traffic repeats otherwise: then some were skipped."""
+        lag = self._lookout.between(
+            max(self._bins.first, math.floor(since)),
+            self._at,
+            shape=self._shape,
+            usual_fit=self._fits.usual,
+            jitter_frac=self._jitter_frac,
+        )
+        repeats_s = change.length_s if lag is None else lag * self._bins.bin_s
+        is_alike = abs(repeats_s / change.length_s - 1) <= NEAR_FRAC
+        self._turn(change.length_s if is_alike else repeats_s, since=since)
+
+    @property
+    def _jitter_frac(self) -> float:
+        return (self._lengths.spread_s() or 0.0) / self.period_s
+
+    def _is_known(self, first: int) -> bool:
+        """Return whether there were samples all the time from a place on: else an iteration may have gone unseen."""
+        return not np.isnan(self._bins.between(first, self._at)).any()
 
     def _predict(self, start: float, *, off: float, is_regular: bool) -> None:
         if is_regular:
@@ -283,9 +318,9 @@ class Tracker:
         else:
             lag = self._lookout.look(
                 at=self._at,
+                shape=self._shape,
                 usual_fit=self._fits.usual,
-                jitter_frac=(self._lengths.spread_s() or 0.0) / self.period_s,
-                variance=self._shape.variance,
+                jitter_frac=self._jitter_frac,
             )
             if lag is None:
                 self._absence.busy(at=self._at, n_new=self._block, missed=self._expected)

@@ -49,7 +49,7 @@ def job(
         dt_s=dt_s,
         jitter_frac=jitter_frac,
     )
-    return made.series.delta_bytes
+    return made.series.delta_bytes.copy()
 
 
 def silence(duration_s: float, *, dt_s: float = 0.004) -> NDArray[np.float64]:
