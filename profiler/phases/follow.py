@@ -28,6 +28,8 @@ NUDGE_PRICE: Final = 0.05
 """Part of the best fit's score that a start loses by moving as far as it may."""
 NOISY_FRAC: Final = 0.35
 """Noise of this part of a burst's height hides where single iterations begin."""
+COARSE_WINDOWS: Final = 16.0
+"""Windows a period of which each one is longer than sound jitter."""
 LEAST_PRICE: Final = 1e-3
 """Of equally good places the nearest to where the iteration is expected is taken."""
 NORMAL_MEDIAN: Final = 0.6745
@@ -70,15 +72,24 @@ def follow(
     )
     if noise_bps > NOISY_FRAC * shape.height_bps:
         places = likeliest(score / (noise_bps**2 * traffic.dt_s), places, length=period_s / step_s)
-    return steadied((places - n_before) * step_s, period_s=period_s)
+    starts_s = (places - n_before) * step_s
+    return steadied(starts_s, period_s=period_s) if _are_read_roughly(traffic, shape, period_s=period_s) else starts_s
+
+
+def _are_read_roughly(traffic: Traffic, shape: Shape, *, period_s: float) -> bool:
+    """Return whether noise or long windows leave starts an error that their own jitter may be less than."""
+    return _noise(traffic) > NOISY_FRAC * shape.height_bps or period_s < COARSE_WINDOWS * traffic.dt_s
 
 
 def _walk(score: NDArray[np.float64], first: int, *, length: float, price: float) -> NDArray[np.float64]:
-    """Return the best places about ``length`` apart, from the first one on to both ends; d off costs ``price d**2``."""
-    if not 0 <= first < score.size:
-        first = int(np.argmax(score))
+    """Return the best places about ``length`` apart, from the one near ``first`` on; d off costs ``price d**2``."""
     step = round(length)
     reach = max(1, round(REACH_FRAC * length))
+    if 0 <= first < score.size:
+        away = np.arange(-min(reach, first), min(reach, score.size - 1 - first) + 1)
+        first += int(away[np.argmax(score[first + away] - price * away**2)])
+    else:
+        first = int(np.argmax(score))
     prices = np.asarray(price * (np.arange(-reach, reach + 1) + (step - length)) ** 2, dtype=np.float64)
     forward = _one_way(score, first, length=step, price=prices)
     backward = _one_way(score[::-1], score.size - 1 - first, length=step, price=prices)

@@ -41,7 +41,7 @@ def part_jobs(series: RateSeries, estimates: list[PeriodEstimate]) -> list[tuple
         if all(_is_same(*pair, dt_s=series.dt_s) for pair in zip(before, beats, strict=True)):
             break
     return [
-        (part, replace(one, starts_s=beat.starts_s, at_onsets=False, others=()))
+        (part, replace(one, starts_s=beat.starts_s, others=()))
         for one, part, beat in zip(estimates, parts, beats, strict=True)
     ]
 

@@ -93,6 +93,15 @@ def test_bursts_lost_in_noise_are_placed_where_all_iterations_have_them(noise_fr
     assert up.width_s == pytest.approx(0.3, rel=0.1)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_fine_bursts_of_few_iterations_are_found_wherever_jitter_puts_them(seed: int) -> None:
+    fine = [Burst(0.3 + 0.06 * i, 0.04, 1e9) for i in range(9)]
+    job = training_job(
+        np.random.default_rng(seed), period_s=1.0, bursts=fine, duration_s=14.0, dt_s=1 / 283, jitter_frac=0.02
+    )
+    assert _overlap(up_mask(job.series, extract_phases(job.series, true_estimate(job))), job.up_mask()) > 0.96
+
+
 def test_a_profile_masks_another_stretch_of_its_counter() -> None:
     job = training_job(np.random.default_rng(6), period_s=0.5, duration_s=60.0, dt_s=0.005, jitter_frac=0.03)
     half = job.series.n_samples // 2
