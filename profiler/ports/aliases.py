@@ -140,7 +140,8 @@ def _as_one_instant(ports: Sequence[Port], *, freq_hz: float, clocks: NDArray[np
     Then no port tells of any alias more than another; each seems late by its own tick phase, at every alias.
     """
     lines = np.array([port.lines(freq_hz * np.arange(1.0, N_SHAPE + 1)) for port in ports])
-    phases_s = _tick_phases(ports) * np.array([port.dt_s for port in ports])
+    phases = _tick_phases(ports)
+    phases_s = (np.mod(phases - _mean_phase(phases) + 0.5, 1.0) - 0.5) * np.array([port.dt_s for port in ports])
     late = (delays_s(lines, freq_hz=freq_hz) - phases_s) * freq_hz
     return _apart(late, clocks=clocks)[1]
 

@@ -14,7 +14,7 @@ import scipy.fft
 from scipy.stats import norm
 
 from profiler.errors import UsageError
-from profiler.period.autocorrelation import noise_floor
+from profiler.period.floor import noise_floor
 from profiler.ports.port import Port, reads, ready
 from profiler.ports.spectra import line_mask
 from profiler.units import BITS_PER_BYTE, NS_PER_S

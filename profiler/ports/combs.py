@@ -21,8 +21,9 @@ CAP_NATS: Final = 60.0
 LINE_NATS: Final = 14.0
 """From here on a line stands by itself: one in 10^6 by chance, at any of some thousand frequencies in a thousand."""
 KEEPS_FRAC: Final = 0.94
-"""Of combs that keep this part of the best one's evidence, that with most power wins: where every tooth is capped, a
-part of the period, or a comb that folds onto the same lines, has as much evidence, but not the strongest lines."""
+"""Of combs that keep this part of the best one's evidence, that with most power at low harmonics wins: where every
+tooth is capped, a part of the period, or a comb that folds onto the same lines, has as much evidence, but the strongest
+lines are not there, or not where a burst has them."""
 N_FOLDED: Final = 2 * MAX_HARMONICS
 """Harmonics of a shorter period that may fold onto the teeth of a longer one."""
 MIN_SHARE: Final = 0.02
@@ -63,8 +64,8 @@ def best_comb(spectrum: PooledSpectrum) -> Comb:
     freqs_hz = np.arange(spectrum.first_hz, spectrum.nyquist_hz - spectrum.step_hz, spectrum.step_hz / 2)
     nats, _ = _sums(_teeth(np.minimum(spectrum.nats, CAP_NATS), freqs_hz, spectrum=spectrum))
     as_good = np.flatnonzero(nats >= KEEPS_FRAC * nats.max())
-    power = _teeth(spectrum.power, freqs_hz[as_good], spectrum=spectrum).sum(axis=0)
-    freq_hz = _parsimonious(float(freqs_hz[as_good[int(np.argmax(power))]]), spectrum)
+    low = _low_power(spectrum, freqs_hz[as_good])
+    freq_hz = _parsimonious(float(freqs_hz[as_good[int(np.argmax(low))]]), spectrum)
     best, n_harmonics = comb_nats(spectrum, freq_hz)
     n_looks = freqs_hz.size * MAX_HARMONICS
     return Comb(
@@ -128,6 +129,12 @@ def _between(spectrum: PooledSpectrum, freq_hz: float, *, n_harmonics: int) -> f
     return sum_nats(float(nats.sum()), nats.size) if nats.size else 0.0
 
 
+def _low_power(spectrum: PooledSpectrum, freqs_hz: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the power at each comb's teeth, each over its order, as a burst's falls off."""
+    low: NDArray[np.float64] = (_teeth(spectrum.power, freqs_hz, spectrum=spectrum) / ALL_ORDERS[:, None]).sum(axis=0)
+    return low
+
+
 def _has_share(spectrum: PooledSpectrum, freq_hz: float, *, orders: NDArray[np.int64]) -> bool:
     """Return whether some teeth hold more than a trifle of what the strongest tooth holds."""
     power = _teeth(spectrum.power, np.array([freq_hz]), spectrum=spectrum)[:, 0]
@@ -173,7 +180,7 @@ def _gamma_nats(total: NDArray[np.float64], shape: int) -> NDArray[np.float64]:
 def _parsimonious(freq_hz: float, spectrum: PooledSpectrum) -> float:
     """Return the highest multiple of a fundamental that leaves out no line of its comb, but for trifles.
 
-    A line that a harmonic of the multiple folds onto is not left out.
+    A line that a harmonic of the multiple folds onto is not left out; but its strongest must be at low harmonics.
     """
     nats = _teeth(spectrum.nats, np.array([freq_hz]), spectrum=spectrum)[:, 0]
     lines = [order for order in ALL_ORDERS if nats[order - 1] >= LINE_NATS]
@@ -184,6 +191,8 @@ def _parsimonious(freq_hz: float, spectrum: PooledSpectrum) -> float:
         if not lines or part_hz < spectrum.first_hz:
             continue
         of_part = spectrum.index(part_hz * np.arange(1.0, N_FOLDED + 1))
-        if (np.abs(at[:, None] - of_part).min(axis=1) <= APART_CELLS).all():
+        is_whole = (np.abs(at[:, None] - of_part).min(axis=1) <= APART_CELLS).all()
+        low, low_of_part = _low_power(spectrum, np.array([freq_hz, part_hz]))
+        if is_whole and low_of_part >= low:
             return part_hz
     return freq_hz

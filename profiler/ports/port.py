@@ -102,7 +102,7 @@ class Port:
         return np.abs(np.sinc(freqs_hz * self.dt_s))
 
     def _bins(self, start_s: float, end_s: float) -> tuple[int, int]:
-        first, end = (int(np.clip(round((t - self.t0_s) / self.dt_s), 0, self.n_bins)) for t in (start_s, end_s))
+        first, end = (min(max(round((t - self.t0_s) / self.dt_s), 0), self.n_bins) for t in (start_s, end_s))
         return first, end
 
 

@@ -15,7 +15,7 @@ from scipy.ndimage import maximum_filter1d
 from scipy.signal import CZT
 from scipy.stats import gamma
 
-from profiler.period.autocorrelation import noise_floor
+from profiler.period.floor import noise_floor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,6 +37,8 @@ SKIRT_CELLS: Final = 12
 SKIRT_FRAC: Final = 0.05
 STRONG: Final = 40.0
 """What stands this near to a line this many times its floor, and has less than this part of its power, is its skirt."""
+MOST_OF_PORT: Final = 200.0
+"""What one port can add, over its floor: one strong stranger must not outweigh the ports of a job."""
 READ_NATS: Final = 10.0
 """From here on the times of the reads have a line."""
 READ_GAIN: Final = 2.0
@@ -51,9 +53,9 @@ SPREADS: Final = gamma.ppf(0.75, SHAPES) / gamma.ppf(0.25, SHAPES)
 class PooledSpectrum:
     """How surely there is a line, over frequency.
 
-    ``power`` is the mean of the ports' powers over their floors, ``nats`` minus the log of the chance that noise alone
-    has as much; shape (n_freqs,), at ``first_hz``, ``first_hz + step_hz``, …; ``of_port`` the nats of each port, shape
-    (n_ports, n_freqs). Above ``nyquist_hz`` lines fold back.
+    ``power`` is the median over ports of power over floor, ``nats`` minus the log of the chance that noise alone has so
+    much in the mean of all ports; shape (n_freqs,), at ``first_hz``, ``first_hz + step_hz``, …; ``of_port`` the nats of
+    each port, shape (n_ports, n_freqs). Above ``nyquist_hz`` lines fold back.
     """
 
     first_hz: float
@@ -106,14 +108,14 @@ def pooled_spectra(ports: Sequence[Port], *, reads: Sequence[Port | None]) -> It
                 of_reads = _power(read, first_hz=first_hz, step_hz=step_hz, n_freqs=n_freqs, n_stretches=n_stretches)
                 weaker = power < READ_GAIN**2 * of_reads
                 row[line_mask(of_reads, least_nats=READ_NATS, breadth=OVERSAMPLING, where=weaker)] = 1.0
-        nats, shape = _nats(floored.mean(axis=0))
+        nats, shape = _nats(np.minimum(floored, MOST_OF_PORT).mean(axis=0))
         yield PooledSpectrum(
             first_hz=first_hz,
             step_hz=step_hz,
             nyquist_hz=nyquist_hz,
             n_stretches=n_stretches,
             shape=shape,
-            power=floored.mean(axis=0),
+            power=np.median(floored, axis=0),
             nats=nats,
             of_port=np.array([_nats(one)[0] for one in floored]),
         )
