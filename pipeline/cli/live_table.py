@@ -47,6 +47,7 @@ def live_screen(duration_s: float | None) -> Iterator[Callable[[float, list[Live
 def live_table(elapsed_s: float, states: list[LiveProfile], *, duration_s: float | None = None) -> RenderableType:
     """Return the states as a table, with the newest events below it."""
     from rich import box
+    from rich.console import Group
     from rich.table import Table
 
     whole = "" if duration_s is None else f" of {format_duration(duration_s)}"
@@ -54,14 +55,12 @@ def live_table(elapsed_s: float, states: list[LiveProfile], *, duration_s: float
         box=box.SIMPLE_HEAD,
         title=f"watching for {elapsed_s:.0f} s{whole}; Ctrl-C ends",
         title_justify="left",
-        caption="\n".join(_newest_events(states)),
-        caption_justify="left",
     )
     for heading in ("port", "period", "beat", "next burst", "moved", "note"):
         table.add_column(heading)
     for state in states:
         table.add_row(*_row(state))
-    return table
+    return Group(table, *_newest_events(states))
 
 
 def _row(state: LiveProfile) -> tuple[str, ...]:

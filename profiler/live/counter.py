@@ -27,7 +27,7 @@ N_EVENTS: Final = 100
 """Events remembered; who wants all of days takes what `add` and `look` return."""
 HELD_EVERY_S: Final = 60.0
 HELD_EVERY: Final = 20.0
-"""A held period is checked after so many seconds and periods."""
+"""A held period is checked after so many seconds, sooner at first, but never within so many periods."""
 IDLE_BPS: Final = 10e3
 """Background chatter stays below this."""
 SILENCE_S: Final = 10.0
@@ -133,7 +133,7 @@ class LiveCounter:
         from_ns, to_ns = (int(series.edges_ns[0]), int(series.edges_ns[-1])) if series.n_samples else (0, 0)
         events = self._hold.hear(found, from_ns=from_ns, to_ns=to_ns)
         if self._hold.lock == "held" and not self._hold.is_provisional:
-            self._schedule.wait(self._t_ns, max(HELD_EVERY_S, HELD_EVERY * (self._hold.period_s or 0.0)))
+            self._schedule.check_on(self._t_ns, least_s=HELD_EVERY * (self._hold.period_s or 0.0), most_s=HELD_EVERY_S)
         else:
             self._schedule.search_on(self._t_ns)
         self._events.extend(events)

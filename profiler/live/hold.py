@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Hold"]
 
 SURE: Final = 0.9
-"""A detection that is less sure must be made twice before its period is followed."""
+MORE: Final = 1.5
+"""A detection that is less sure must be made again from so many times as much before its period is followed."""
 N_FRESH: Final = 3
 """Regular iterations that the detection has not seen, and that must come before a period counts as found."""
 LONGER: Final = 8.0
@@ -65,7 +66,7 @@ class Hold:
         self._doubt = Doubt()
         self._is_found = False
         self._n_seen = 0
-        self._basis_ns = 0
+        self._basis_ns = self._first_span_ns = 0
 
     @property
     def period_s(self) -> float | None:
@@ -122,15 +123,18 @@ class Hold:
         self.tracker, self._is_found, self.is_provisional, self.lock = None, False, False, "searching"
 
     def _consider(self, found: TrafficProfile, *, span_ns: int) -> None:
-        """Follow a period that is not found yet, if it is sure or was detected twice."""
+        """Follow a period that is not found yet, if it is sure or was detected again."""
         before_s = None if self.traffic is None else self.traffic.period_s
+        agrees = before_s is not None and found.period_s is not None and is_same(before_s, found.period_s)
+        if not agrees:
+            self._first_span_ns = span_ns
         self.traffic = found
         if found.period_s is None:
             self.search()
             return
         is_followed = self.tracker is not None and is_same(self.tracker.period_s, found.period_s)
-        agrees = before_s is not None and is_same(before_s, found.period_s)
-        if not is_followed and (agrees or (found.confidence or 0.0) >= SURE):
+        saw_more = agrees and span_ns >= MORE * self._first_span_ns
+        if not is_followed and (saw_more or (found.confidence or 0.0) >= SURE):
             self._put_on(self._on_profile(found))
             self._basis_ns = span_ns
             self.lock = "searching" if self.tracker is None else "confirming"

@@ -11,6 +11,7 @@ __all__ = ["Schedule"]
 FIRST_S: Final = 2.0
 GROWTH: Final = 0.25
 """Another look is worth its cost once the search has gone on a quarter longer."""
+CHECK_GROWTH: Final = 0.5
 LONGEST_S: Final = 30.0
 
 
@@ -39,6 +40,11 @@ class Schedule:
         """Look again after a while that grows with the time searched."""
         searched_s = (t_ns - (self._start_ns or 0)) / NS_PER_S
         self.wait(t_ns, min(LONGEST_S, max(FIRST_S, GROWTH * searched_s)))
+
+    def check_on(self, t_ns: int, *, least_s: float, most_s: float) -> None:
+        """Check what was found after a while that grows with the time since the search began, within bounds."""
+        searched_s = (t_ns - (self._start_ns or 0)) / NS_PER_S
+        self.wait(t_ns, max(least_s, min(most_s, CHECK_GROWTH * searched_s)))
 
     def wait(self, t_ns: int, wait_s: float) -> None:
         """Look again after so many seconds."""

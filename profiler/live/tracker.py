@@ -42,7 +42,8 @@ PRIOR: Final = 0.1
 PHASE_GAIN: Final = 0.7
 """Part of a start's deviation that the next prediction follows: most, for a compute phase's jitter accumulates."""
 PERIOD_GAIN: Final = 0.05
-PART_SLACK: Final = 0.05
+PART_SLACK: Final = 0.1
+"""Jitter moves the median distance of bursts within an iteration further from a part than that of iterations."""
 PART_LIKENESS: Final = 0.9
 """A part of the period is no period unless the shape's parts are about as alike as iterations are."""
 QUIET_FRAC: Final = 0.2

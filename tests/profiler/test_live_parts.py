@@ -47,7 +47,7 @@ def test_memory_of_a_counter_is_taken_once() -> None:
     )
     before = counter.nbytes
     assert before == (FINE_READS + COARSE_READS) * (8 + 8 + 2)
-    stretch = job(60.0, duration_s=86_400.0, dt_s=2.0, jitter_frac=0.02)
+    stretch = job(60.0, duration_s=43_200.0, dt_s=2.0, jitter_frac=0.02)
     stream = joined(stretch, dt_s=2.0)
     half = stream.t_ns.size // 2
 
