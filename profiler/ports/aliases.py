@@ -37,6 +37,7 @@ TICK_SLACK_FRAC: Final = 0.01
 MIN_CLOCKS: Final = 3
 """Two ports agree at some alias by chance too easily: their delays are not known."""
 MAX_CHANCE: Final = 0.01
+"""Ports whose delays have nothing to do with one another agree as well at some alias once in a hundred."""
 MIN_WORSE: Final = 9.0
 """The squared disagreement at every other alias must be this many times that at the best."""
 MAX_APART: Final = 0.1

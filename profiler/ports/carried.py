@@ -35,7 +35,9 @@ MIN_COMMON_FRAC: Final = 0.5
 MAX_LAG_TICKS: Final = 1.0
 """Clocks of counters differ by up to a tick."""
 LAG_STEP_TICKS: Final = 0.25
+"""A lag that is half of this off costs a line at half the sampling rate less than a tenth."""
 N_SHIFTS: Final = 100
+"""Shifts from which the spread of chance fits is taken, to within a twentieth."""
 MIN_SHIFT: Final = 8
 """Shifts of a template's spectrum by so many frequencies and more take its lines off the job's, and leave the noise's
 floor as it is."""
@@ -55,6 +57,7 @@ SINGULAR: Final = 1e-9
 MAX_CHANCE: Final = 1e-4
 """Of 10,000 jobs that a port does not carry one may be named."""
 N_ROUNDS: Final = 3
+"""Shares, lags and noise are found in turn, each from the others, so many times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

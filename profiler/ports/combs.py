@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["LINE_NATS", "MAX_HARMONICS", "Comb", "best_comb", "comb_nats", "some_nats", "sum_nats"]
 
 MAX_HARMONICS: Final = 8
+"""A burst of a fifth of its period has little left past the first four; one of a tenth, past the first nine."""
 CAP_NATS: Final = 60.0
 """What one line can add: a giant alone must not outweigh a comb."""
 LINE_NATS: Final = 14.0

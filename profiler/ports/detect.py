@@ -43,7 +43,9 @@ OWN_NATS: Final = 14.0
 OWN_FRAC: Final = 0.8
 """A port has the group's comb if its own best one is the same, or has hardly more evidence."""
 MAX_RATIO: Final = 3
+"""A port that has the comb at this multiple or part of its period has the same one, seen more or less sharply."""
 SAME_CELLS: Final = 2.0
+"""Combs closer than this, in steps of the spectrum, cannot be told apart: a tapered line is that broad."""
 FINEST_FRAC: Final = 0.8
 """The finest spectrum with this part of the best one's evidence is read: it tells periods apart best."""
 BLEND_NATS: Final = 10.0

@@ -31,6 +31,7 @@ STRETCHES: Final = (1, 4, 16)
 MIN_CYCLES: Final = 3.0
 """A period must fit this often into a stretch."""
 OVERSAMPLING: Final = 2
+"""Frequencies a resolved step, so that no line falls between two of them."""
 MIN_FREQS: Final = 24
 """Fewer frequencies than this have no floor."""
 SKIRT_CELLS: Final = 12
@@ -44,6 +45,7 @@ READ_NATS: Final = 10.0
 READ_GAIN: Final = 2.0
 """A line of the reads draws one about as strong into the rate, both relative to their means; a job's is stronger."""
 MIN_KNOWN_FRAC: Final = 0.5
+"""A stretch of which less is known has no spectrum of its own."""
 SHAPES: Final = np.geomspace(0.4, 400.0, 200)
 SPREADS: Final = gamma.ppf(0.75, SHAPES) / gamma.ppf(0.25, SHAPES)
 """Upper over lower quartile of a Gamma distribution of each shape."""

@@ -21,12 +21,17 @@ __all__ = ["FittedPeriod", "delays_s", "fit_period"]
 N_STRETCHES: Final = 12
 """Stretches of the recording in which the group is timed; enough for a line through them."""
 MIN_STRETCHES: Final = 5
+"""Fewer leave the scatter about the pace to chance."""
 MIN_STRETCH_CYCLES: Final = 2.0
+"""A stretch must hold this many iterations to be timed."""
 N_DELAYS: Final = 256
+"""Delays tried in a period, before the best is refined by a parabola."""
 N_ROUNDS: Final = 3
+"""Each round starts from the pace that the one before found, which keeps stretches from being an iteration off."""
 TICK_SLACK: Final = 0.03
 """A stretch is timed no better than this part of a tick: as well as a tick's phase is recovered from polls."""
 MIN_KNOWN_FRAC: Final = 0.5
+"""A stretch of which less is known is not timed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -161,7 +161,7 @@ def test_a_stranger_among_ports_is_named() -> None:
 def test_traffic_without_a_period_has_none_at_many_ports_either(family: str) -> None:
     rng = np.random.default_rng(11)
     one = draw_trace(family, seed=3).series
-    noise = rng.uniform(0.9, 1.1, (3, one.n_samples))
+    noise = rng.uniform(0.9, 1.1, (2, one.n_samples))
     ports = [replace(one, delta_bytes=one.delta_bytes * row, device=f"p{i}") for i, row in enumerate(noise)]
     assert detect_together(ports).period_s is None
 

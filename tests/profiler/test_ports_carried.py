@@ -64,7 +64,7 @@ def test_an_uplink_names_the_jobs_it_carries_and_their_shares(seed: int) -> None
     assert carried[0].frac == pytest.approx(0.1 * 0.3 * 60e9 / mean_bps, rel=0.2)
 
 
-@pytest.mark.parametrize("seed", range(10, 20))
+@pytest.mark.parametrize("seed", range(10, 16))
 def test_an_uplink_that_carries_none_of_the_jobs_names_none(seed: int) -> None:
     assert _carried(seed, {}) == ()
 
