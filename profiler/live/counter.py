@@ -187,4 +187,5 @@ class LiveCounter:
         self._heard_ns = self._t_ns
         if silent_s >= SILENCE_S and self._hold.lock in ("searching", "ended"):
             self._awake_ns = int(taken.t_ns[0])
+            self._hold.search()
             self._schedule.restart(self._t_ns)

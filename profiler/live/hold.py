@@ -130,7 +130,8 @@ class Hold:
             self._first_span_ns = span_ns
         self.traffic = found
         if found.period_s is None:
-            self.search()
+            if self.lock != "ended":
+                self.search()
             return
         is_followed = self.tracker is not None and is_same(self.tracker.period_s, found.period_s)
         saw_more = agrees and span_ns >= MORE * self._first_span_ns

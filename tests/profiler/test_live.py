@@ -140,6 +140,13 @@ def test_a_job_that_ends_goes_idle_and_the_next_one_is_found_anew() -> None:
     assert counter.state().period_s == pytest.approx(0.4, rel=0.01)
 
 
+def test_after_the_end_the_counter_is_idle_until_traffic_comes() -> None:
+    counter, events = played(joined(job(T_S, duration_s=15.0), silence(200.0)))
+    assert kinds(events) == ["found", "paused", "ended"]
+    assert counter.state().lock == "ended"
+    assert counter.state().period_s is None
+
+
 def test_a_job_that_restarts_at_another_pace_is_told_as_changed() -> None:
     stream = joined(job(T_S, duration_s=20.0), silence(30.0), job(0.4, duration_s=20.0, seed=2))
     counter, events = played(stream)
