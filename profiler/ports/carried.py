@@ -54,6 +54,10 @@ STANDS_OUT: Final = 4.0
 """Power this many times the floor is hardly noise's: one frequency in fifty has so much."""
 SINGULAR: Final = 1e-9
 """Templates more alike than this are one to least squares."""
+MIN_SWING_FRAC: Final = 0.2
+"""Lines whose root mean square is a smaller part of a template's mean do not tell how much of it a port carries."""
+BLUR_FRAC: Final = 0.12
+"""Putting a template on ticks of another phase weakens its lines by up to so much, and its share seems larger."""
 MAX_CHANCE: Final = 1e-4
 """Of 10,000 jobs that a port does not carry one may be named."""
 N_ROUNDS: Final = 3
@@ -66,24 +70,25 @@ class CarriedJob:
 
     ``share`` is how many bits the port moves for each bit of the template; ``mean_bps`` that times the template's
     mean, ``frac`` that over the port's mean rate, which it cannot exceed; ``mean_low_bps`` to ``mean_high_bps`` is its
-    95 % interval. ``lag_s`` is how much later than the template the port moves them (clocks differ). ``z`` is the
+    95 % interval; all None where the template's lines are so small a part of its mean that they tell nothing of it.
+    ``lag_s`` is how much later than the template the port moves them (clocks differ). ``z`` is the
     evidence in standard deviations of what the same template, shifted in time and frequency, finds in the same port,
     and ``chance`` the chance of so much.
     """
 
     name: str
     share: float
-    mean_bps: float
-    mean_low_bps: float
-    mean_high_bps: float
-    frac: float
+    mean_bps: float | None
+    mean_low_bps: float | None
+    mean_high_bps: float | None
+    frac: float | None
     lag_s: float
     z: float
     chance: float
 
 
 def carried_jobs(series: RateSeries, templates: Mapping[str, RateSeries]) -> tuple[CarriedJob, ...]:
-    """Return the jobs that a port carries, the largest share first.
+    """Return the jobs that a port carries, the surest first.
 
     Parameters
     ----------
@@ -115,7 +120,7 @@ def carried_jobs(series: RateSeries, templates: Mapping[str, RateSeries]) -> tup
     names, spectra = _spectra(series, templates)
     if not names:
         return ()
-    return tuple(sorted(_carried(names, spectra), key=lambda job: -job.mean_bps))
+    return tuple(sorted(_carried(names, spectra), key=lambda job: -job.z))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -132,6 +137,7 @@ class _Spectra:
     tick_s: float
     port_bps: float
     template_bps: NDArray[np.float64]
+    swing_frac: NDArray[np.float64]
 
 
 def _spectra(series: RateSeries, templates: Mapping[str, RateSeries]) -> tuple[list[str], _Spectra]:
@@ -156,6 +162,9 @@ def _spectra(series: RateSeries, templates: Mapping[str, RateSeries]) -> tuple[l
 
     read = reads(series, port=port)
     spectra = np.array([_lines_only(spectrum(row)) for row in rows.values()]).reshape(len(rows), known.size // 2)
+    template_bps = np.array([row[known].mean() for row in rows.values()])
+    energy = 2 * np.sum(np.abs(spectra) ** 2, axis=1) / known.size
+    swing_bps = np.sqrt(energy / max(float(np.sum(window**2)), np.finfo(np.float64).tiny))
     return list(rows), _Spectra(
         port=spectrum(port.rate_bps),
         templates=spectra,
@@ -163,7 +172,8 @@ def _spectra(series: RateSeries, templates: Mapping[str, RateSeries]) -> tuple[l
         drawn=np.zeros(known.size // 2, dtype=bool) if read is None else _drawn(spectrum(read.rate_bps)),
         tick_s=port.dt_s,
         port_bps=float(port.rate_bps[known].mean()) if known.any() else 0.0,
-        template_bps=np.array([row[known].mean() for row in rows.values()]),
+        template_bps=template_bps,
+        swing_frac=swing_bps / np.maximum(template_bps, np.finfo(np.float64).tiny),
     )
 
 
@@ -209,15 +219,16 @@ def _carried(names: list[str], spectra: _Spectra) -> list[CarriedJob]:
         if steadiness < MIN_STEADINESS or z < _in_phase(own, alone, noise=fit.noise) * z - MAX_BETTER_Z:
             continue
         mean_bps = min(float(share * spectra.template_bps[i]), spectra.port_bps)
-        half_bps = float(norm.ppf(0.975)) * mean_bps / min(z, steadiness)
+        half_bps = mean_bps * float(np.hypot(norm.ppf(0.975) / min(z, steadiness), BLUR_FRAC))
+        tells_mean = spectra.swing_frac[i] >= MIN_SWING_FRAC
         jobs.append(
             CarriedJob(
                 name=name,
                 share=share,
-                mean_bps=mean_bps,
-                mean_low_bps=max(0.0, mean_bps - half_bps),
-                mean_high_bps=mean_bps + half_bps,
-                frac=mean_bps / spectra.port_bps,
+                mean_bps=mean_bps if tells_mean else None,
+                mean_low_bps=max(0.0, mean_bps - half_bps) if tells_mean else None,
+                mean_high_bps=mean_bps + half_bps if tells_mean else None,
+                frac=mean_bps / spectra.port_bps if tells_mean else None,
                 lag_s=float(fit.lags_s[i]),
                 z=z,
                 chance=chance,

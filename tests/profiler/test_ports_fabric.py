@@ -85,8 +85,10 @@ def test_uplinks_carry_the_job_that_must_cross_them(
     carried = [{job.name: job for job in carried_jobs(rate, templates)} for rate in series]
     assert all("J1" in jobs for jobs in carried)
     # J1 has one port on this leaf, so that all of its 66 Gb/s cross the thirty uplinks.
-    assert sum(jobs["J1"].mean_bps for jobs in carried) / len(carried) == pytest.approx(66e9 / 30, rel=0.3)
+    assert sum(jobs["J1"].mean_bps or 0.0 for jobs in carried) / len(carried) == pytest.approx(66e9 / 30, rel=0.3)
     assert sum("J2" in jobs for jobs in carried) >= 2
+    # B's lines are a few per cent of its rate: that it is there is seen, how much of it is not.
+    assert all(jobs["B"].mean_bps is None for jobs in carried)
     assert not {"J4", "J5", "E"} & {name for jobs in carried for name in jobs}
 
 
@@ -97,7 +99,8 @@ def test_a_servers_port_carries_its_own_job_and_no_other(
     series = _of_job(ports, job)[-1]
     carried = carried_jobs(series, templates)
     assert [one.name for one in carried] == [job]
-    assert carried[0].frac == pytest.approx(1.0, abs=0.15)
+    assert carried[0].share == pytest.approx(1.0, abs=0.15)
+    assert carried[0].frac is None or carried[0].frac == pytest.approx(1.0, abs=0.15)
     assert carried_jobs(series, {name: one for name, one in templates.items() if name != job}) == ()
 
 
