@@ -27,6 +27,8 @@ CLOSE_BINS: Final = 32.0
 """Longer periods have aliases so near the sampling interval itself that hardly any demand would look the same."""
 SHORT_BINS: Final = 8.0
 """Of shorter periods every alias must be ruled out; of longer ones it is enough that none fits, or as well."""
+MAX_MISFIT: Final = 0.015
+"""Of shorter periods the demand itself must explain the fold to this part of its variance."""
 CLEAR_FACTOR: Final = 4.0
 CLEAR_MISFIT: Final = 0.02
 """An alias is ruled out if its misfit is above this, and so many times that of the period itself."""
@@ -69,6 +71,8 @@ def rule_out_aliases(uniform: UniformRate, starts_s: NDArray[np.float64], *, per
     .. [1] C. L. Lawson, R. J. Hanson, Solving Least Squares Problems (1974), chapter 23.
     """
     freq = uniform.dt_s / period_s
+    rate_bps = uniform.rate_bps[uniform.known]
+    low, high = np.quantile(rate_bps, [0.05, 0.95])
     times_s = np.arange(uniform.rate_bps.size, dtype=np.float64) * uniform.dt_s
     fold = Fold.of(starts_s, times_s, period_s=period_s, n_parts=N_PARTS)
     known = uniform.known.astype(np.float64)
@@ -81,9 +85,9 @@ def rule_out_aliases(uniform: UniformRate, starts_s: NDArray[np.float64], *, per
         for turns in (1, 2)
         for sign in (-1, 1)
     ]
-    low, high = np.quantile(uniform.rate_bps[uniform.known], [0.05, 0.95])
     if period_s < SHORT_BINS * uniform.dt_s:
-        clear = min(aliases) > max(CLEAR_MISFIT, CLEAR_FACTOR * misfit) and low < MAX_FLOOR_FRAC * high
+        is_explained = misfit < MAX_MISFIT and low < MAX_FLOOR_FRAC * high
+        clear = is_explained and min(aliases) > max(CLEAR_MISFIT, CLEAR_FACTOR * misfit)
     else:
         clear = min(aliases) > max(CLEAR_MISFIT, AS_WELL_FACTOR * misfit)
     return AliasTest(

@@ -7,7 +7,7 @@ autocorrelation still sees a job whose iterations wander, and tells texture with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from profiler.period.autocorrelation import autocorrelations
@@ -50,6 +50,8 @@ MAX_PARTS: Final = 24
 PART_BINS: Final = 8
 SAME_FRAC: Final = 0.1
 """Candidates this close to each other are one period, seen at several scales."""
+SURE_EVIDENCE: Final = 25.0
+SURE_MARGIN: Final = 1.5
 N_COMBS: Final = 6
 BENEATH_FRAC: Final = 0.4
 LINE_EVIDENCE: Final = 2.0
@@ -65,7 +67,8 @@ class Choice:
 
     ``comb`` is the comb of lines at the period, None if there is none; ``evidence`` its nats; ``z`` and ``contrast``
     are those of the autocorrelation, at the period if ``repeats``, else of its strongest repetition. ``margin`` is the
-    evidence over that of the next best comb. ``accepted`` if it is enough.
+    evidence over that of the next best comb. ``accepted`` if it is enough to look further, ``beyond_doubt`` if the comb
+    is so clear that no repetition was looked for.
     """
 
     period_s: float
@@ -75,6 +78,7 @@ class Choice:
     repeats: bool
     margin: float
     accepted: bool
+    beyond_doubt: bool = False
 
     @property
     def evidence(self) -> float:
@@ -93,7 +97,12 @@ def choose(prepared: Prepared, spectrum: Spectrum, *, every: float = float("inf"
         A period that has a strong comb at less than one of so many parts of it is that of an event, not of iterations.
     """
     combs = find_combs(spectrum, N_COMBS)
-    combs = settled(_beneath(combs, every=every), prepared, disturbed=every < float("inf"))
+    combs = _beneath(combs, every=every)
+    if combs and combs[0].evidence >= EVIDENCE_ACCEPT:
+        combs = settled(combs, prepared, disturbed=every < float("inf"))
+    if combs and _is_beyond_doubt(combs):
+        margin = combs[0].evidence / combs[1].evidence
+        return replace(choice_of(combs[0], dt_s=prepared.dt_s), margin=margin, beyond_doubt=True)
     scales = autocorrelations(prepared, min_bins=MIN_BINS)
     repetition = _strongest(scales)
     enough = STRONG_EVIDENCE if repetition is not None and repetition.z >= Z_STRONG else EVIDENCE_ACCEPT
@@ -124,6 +133,11 @@ def choice_of(comb: Comb, *, dt_s: float) -> Choice:
     """Return the choice of a comb that was found by itself."""
     period_s = comb.period_bins * dt_s
     return Choice(period_s=period_s, comb=comb, z=0.0, contrast=0.0, repeats=False, margin=1.0, accepted=True)
+
+
+def _is_beyond_doubt(combs: Sequence[Comb]) -> bool:
+    """Return whether the first comb needs no repetition to be believed."""
+    return len(combs) > 1 and combs[0].evidence >= max(SURE_EVIDENCE, SURE_MARGIN * combs[1].evidence)
 
 
 def _repeating(repetition: Evidence, combs: Sequence[Comb], *, dt_s: float) -> Choice:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from profiler.period.prepare import Prepared
 
 __all__ = ["clocked_starts"]
@@ -43,19 +43,31 @@ def clocked_starts(prepared: Prepared, period_s: float) -> NDArray[np.float64]:
     """
     n_bins, per_bin = prepared.n_bins, prepared.dt_s / period_s
     orders = np.arange(1, max(2, min(N_HARMONICS, int(1 / per_bin)) + 1))
-    phase = (np.arange(n_bins) + 0.5) * per_bin
-    waves = prepared.x * np.exp(-2j * np.pi * orders[:, None] * phase)
-    template = waves.sum(axis=1)
-    sums = np.concatenate((np.zeros((orders.size, 1)), np.cumsum(waves, axis=1)), axis=1)
-    half = max(1, round(0.5 * SEGMENT_CYCLES / per_bin))
-    centres = np.arange(half, max(half + 1, n_bins - half + 1), half)
-    segments = sums[:, np.minimum(centres + half, n_bins)] - sums[:, centres - half]
+    half = max(1, min(round(0.5 * SEGMENT_CYCLES / per_bin), n_bins // 2))
+    halves = _harmonics(prepared.x, per_bin, half, orders.size)
+    template = halves.sum(axis=1)
+    segments = halves[:, :-1] + halves[:, 1:]
+    centres = half * np.arange(1, halves.shape[1])
     shifts = _wander(template, segments, orders=orders)
     steepest = _steepest(template, orders=orders)
     cycles = np.arange(np.floor(n_bins * per_bin) + 1) + steepest
     at = np.interp(cycles / per_bin, centres, shifts)
     starts_s: NDArray[np.float64] = (cycles + at) * period_s
     return starts_s[(starts_s >= 0) & (starts_s < prepared.duration_s)]
+
+
+@njit(cache=True, nogil=True)
+def _harmonics(x: NDArray[np.float64], per_bin: float, n_each: int, n_orders: int) -> NDArray[np.complex128]:
+    """Sum x times each harmonic's wave over stretches of ``n_each`` bins, shape (n_orders, n_stretches)."""
+    n_stretches = (x.size + n_each - 1) // n_each
+    sums = np.zeros((n_orders, n_stretches), dtype=np.complex128)
+    for i in range(x.size):
+        wave = np.exp(-2j * np.pi * (i + 0.5) * per_bin)
+        power = x[i] + 0j
+        for h in range(n_orders):
+            power *= wave
+            sums[h, i // n_each] += power
+    return sums
 
 
 def _steepest(template: NDArray[np.complex128], *, orders: NDArray[np.int64]) -> float:

@@ -51,7 +51,9 @@ MAX_ORDER: Final = 24
 MAX_FOLDED_ORDER: Final = 8
 CELLS_PER_CYCLE: Final = 6
 """Candidates this fraction of a cycle over the whole series apart are one: refinement brings them together."""
-N_REFINED: Final = 48
+FIRST_HARMONICS: Final = 20.5
+N_REFINED: Final = 32
+"""So many candidates are refined, those with most evidence in their first twenty harmonics."""
 MIN_PERIOD_BINS: Final = 2.05
 MIN_CYCLES: Final = 2.8
 SAME_FRAC: Final = 0.01
@@ -153,7 +155,8 @@ def _weigh_all(
     """Return evidence, refined fundamental, lines and harmonics of the best candidates, shape (n_refined, 4)."""
     first = np.zeros(freqs.size)
     for i in range(freqs.size):
-        lines = _harmonic_lines(levels, n_fft, n_bins, freqs[i], (REACH_SEARCH, _highest(freqs[i])))
+        highest = min(_highest(freqs[i]), FIRST_HARMONICS * freqs[i])
+        lines = _harmonic_lines(levels, n_fft, n_bins, freqs[i], (REACH_SEARCH, highest))
         first[i] = _weigh(lines, freqs[i], strongest)[0]
     best = np.argsort(-first)[:N_REFINED]
     found = np.zeros((best.size, 4))

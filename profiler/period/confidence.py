@@ -15,19 +15,20 @@ if TYPE_CHECKING:
 
 __all__ = ["CONFIDENCE_ACCEPT", "confidence", "is_enough"]
 
-CONFIDENCE_ACCEPT: Final = 0.55
+CONFIDENCE_ACCEPT: Final = 0.6
 """An answer less sure than this is none."""
-EVIDENCE_ALONE: Final = 5.5
+EVIDENCE_ALONE: Final = 7.0
 Z_ALONE: Final = 24.0
 """A comb of this evidence is enough without any repetition, a repetition of this z without a comb, and so much of one
 as the other lacks: of random traffic, hardly one trace in a thousand has it."""
-BIAS: Final = -1.196
-COEFFICIENTS: Final = (-0.13, 0.635, 0.065, -3.19, 2.784)
-"""Of log (1 + evidence), log (1 + z), their product, whether iterations are clocked, and log margin."""
-MAX_EVIDENCE: Final = 30.0
+BIAS: Final = -0.72
+COEFFICIENTS: Final = (0.61, -1.77, 3.43)
+"""Of log (1 + z), of whether iterations are clocked, and of the log margin."""
 MARGINS: Final = (0.3, 4.0)
 NO_RIVAL: Final = 3.0
 MOST: Final = 0.999
+BEYOND_DOUBT: Final = 0.997
+"""Of combs so clear that no repetition was looked for, so many are right."""
 
 
 def is_enough(choice: Choice) -> bool:
@@ -45,9 +46,10 @@ def confidence(choice: Choice, *, clocked: bool) -> float:
     clocked
         Whether iterations were taken from the clock, since they could not be told one by one.
     """
-    evidence, z = np.log1p(min(choice.evidence, MAX_EVIDENCE)), np.log1p(max(choice.z, 0.0))
+    if choice.beyond_doubt:
+        return BEYOND_DOUBT
     margin = choice.margin if np.isfinite(choice.margin) else NO_RIVAL
     log_margin = np.log(np.clip(margin, *MARGINS)) if choice.comb else 0.0
-    features = (evidence, z, evidence * z, float(clocked), log_margin)
+    features = (np.log1p(max(choice.z, 0.0)), float(clocked), log_margin)
     log_odds = BIAS + float(np.dot(COEFFICIENTS, features))
     return float(min(MOST, 1 / (1 + np.exp(-log_odds))))

@@ -10,7 +10,7 @@ import scipy.fft
 from numba import njit
 from numpy.typing import NDArray
 
-from profiler.period.peaks import vertex
+from profiler.period.peaks import vertices
 from profiler.period.prepare import Prepared, pool
 
 __all__ = ["Cycles", "track"]
@@ -64,7 +64,7 @@ def track(prepared: Prepared, period_s: float) -> Cycles:
         starts = _walk(match, n_template, max(1, round(REACH_FRAC * n_template)))
         template = _mean_cycle(fine.x, starts, fit=match[starts], n_template=n_template)
     return Cycles(
-        starts_s=np.array([vertex(match, int(i)) for i in starts]) * fine.dt_s,
+        starts_s=vertices(match, starts) * fine.dt_s,
         fit=match[starts],
         shape=template,
     )

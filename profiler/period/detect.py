@@ -19,7 +19,7 @@ from profiler.period.clock import clocked_starts
 from profiler.period.confidence import CONFIDENCE_ACCEPT, is_enough
 from profiler.period.events import LEAST_EVERY, event_mask
 from profiler.period.follow import MIN_FOLLOWED, follow
-from profiler.period.others import hear_other, without_job
+from profiler.period.others import hear_other, leaves_little, without_job
 from profiler.period.prepare import MIN_BINS, prepare, uniform_rate
 from profiler.period.spectrum import line_spectrum
 from profiler.period.stretch import stretches
@@ -86,7 +86,7 @@ def detect_period(series: RateSeries) -> PeriodEstimate:
         return refused
     answers: list[PeriodEstimate] = []
     for first, part in stretches(series):
-        answer = _refuse(part) or _detect(part)
+        answer = (_refuse(part) if part is not series else None) or _detect(part)
         offset_s = float(series.edges_ns[first] - series.edges_ns[0]) / NS_PER_S
         answers.append(_later(answer, offset_s))
         if answer.status == "periodic":
@@ -105,12 +105,13 @@ def _detect(series: RateSeries) -> PeriodEstimate:
     if rate_bps.size and rate_bps.std() < STEADY_SPREAD * rate_bps.mean():
         return constant(float(rate_bps.mean()))
     uniform = uniform_rate(series)
-    prepared = prepare(uniform)
+    cut_bps = threshold(uniform.rate_bps[uniform.known])
+    prepared = prepare(uniform, cut_bps=cut_bps)
     spectrum = line_spectrum(prepared)
     choice = choose(prepared, spectrum)
-    masked = event_mask(uniform.rate_bps)
+    masked = event_mask(uniform.rate_bps, cut_bps=cut_bps)
     if masked is not None:
-        undisturbed = prepare(uniform, masked=masked)
+        undisturbed = prepare(uniform, cut_bps=cut_bps, masked=masked)
         beneath = line_spectrum(undisturbed)
         other = choose(undisturbed, beneath, every=LEAST_EVERY - 0.5)
         if _is_beat_beneath(other, choice):
@@ -157,6 +158,8 @@ def _with_other(answer: PeriodEstimate, uniform: UniformRate, prepared: Prepared
         return answer
     if choice.period_s < MIN_SHARED_BINS * prepared.dt_s:
         return answer
+    if answer.period_s is not None and leaves_little(prepared, answer.starts_s, period_s=answer.period_s):
+        return answer
     period_s = comb.period_bins * prepared.dt_s if comb else float(answer.period_s or 0.0)
     starts_s = clocked_starts(prepared, period_s) if comb else answer.starts_s
     heard = hear_other(prepared, starts_s, period_s=period_s)
@@ -187,9 +190,10 @@ def _refuse(series: RateSeries) -> PeriodEstimate | None:
         return without("no_data", "the counter stands at its maximum, where 32-bit InfiniBand counters stick; reset it")
     if series.mean_bps < IDLE_BPS:
         return without("idle", f"mean rate {format_rate(series.mean_bps)} is no more than background chatter")
-    n_bins = int(series.duration_s / series.dt_s)
+    dt_s = series.dt_s
+    n_bins = int(series.duration_s / dt_s)
     if n_bins < MIN_BINS:
-        need_s = (MIN_BINS - n_bins) * series.dt_s
+        need_s = (MIN_BINS - n_bins) * dt_s
         reason = f"only {series.n_samples} samples, {MIN_BINS} are needed; record {format_duration(need_s)} more"
         return without("insufficient", reason, need_more_s=need_s)
     return None

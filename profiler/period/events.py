@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from profiler.period.bursts import runs, threshold
+from profiler.period.bursts import runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,19 +19,21 @@ LEAST_EVERY: Final = 9
 """What comes more often than every ninth burst is part of the iteration, as the all-reduce of accumulated gradients."""
 
 
-def event_mask(rate_bps: NDArray[np.float64]) -> NDArray[np.bool_] | None:
+def event_mask(rate_bps: NDArray[np.float64], *, cut_bps: float) -> NDArray[np.bool_] | None:
     """Return which bins belong to a rare event and those beside it, or None if there is no such event.
 
     Parameters
     ----------
     rate_bps
         Rate of each bin, shape (n_bins,).
+    cut_bps
+        Rate that parts Up from Down, see `bursts.threshold`.
 
     Returns
     -------
     ndarray of bool, shape (n_bins,), or None
     """
-    found = runs(rate_bps > threshold(rate_bps), min_gap_bins=2)
+    found = runs(rate_bps > cut_bps, min_gap_bins=2)
     if len(found) < LEAST_EVERY:
         return None
     total = np.concatenate(([0.0], np.cumsum(rate_bps)))

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from profiler.period.peaks import vertex
+from profiler.period.peaks import vertices
 
 if TYPE_CHECKING:
     from profiler.period.autocorrelation import Autocorrelation
@@ -55,16 +55,23 @@ def propose(acf: Autocorrelation) -> list[Evidence]:
         return []
     rises = _contrasts(acf.r, acf.cumulative, peaks.astype(np.float64), MULTIPLES, _n_lags(acf))
     best = np.argsort(-rises, kind="stable")[:N_PROPOSED]
-    return [weigh(acf, vertex(acf.r, int(peaks[i]))) for i in best if rises[i] > MIN_RISE_SIGMAS * acf.sigma]
+    best = best[rises[best] > MIN_RISE_SIGMAS * acf.sigma]
+    return _weigh_all(acf, vertices(acf.r, peaks[best]), most=MULTIPLES)
 
 
 def weigh(acf: Autocorrelation, lag_bins: float, *, most: int = MULTIPLES) -> Evidence:
     """Return the evidence for a period of ``lag_bins`` bins from its first multiples, at ``most`` so many."""
+    return _weigh_all(acf, np.array([lag_bins]), most=most)[0]
+
+
+def _weigh_all(acf: Autocorrelation, lags: NDArray[np.float64], *, most: int) -> list[Evidence]:
     n_lags = _n_lags(acf)
-    contrast = float(_contrasts(acf.r, acf.cumulative, np.array([lag_bins]), most, n_lags)[0])
-    n_multiples = max(1, min(most, int((n_lags - 1) / lag_bins)))
-    chance = acf.sigma * np.sqrt(1.5 / n_multiples)
-    return Evidence(period_s=lag_bins * acf.bin_s, bin_s=acf.bin_s, contrast=contrast, z=float(contrast / chance))
+    contrasts = _contrasts(acf.r, acf.cumulative, lags, most, n_lags)
+    chances = acf.sigma * np.sqrt(1.5 / np.clip((n_lags - 1) // lags, 1, most))
+    return [
+        Evidence(period_s=lag * acf.bin_s, bin_s=acf.bin_s, contrast=contrast, z=z)
+        for lag, contrast, z in zip(lags.tolist(), contrasts.tolist(), (contrasts / chances).tolist(), strict=True)
+    ]
 
 
 def _n_lags(acf: Autocorrelation) -> int:

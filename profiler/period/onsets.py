@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from profiler.period.bursts import pooled, runs, threshold
@@ -58,9 +59,7 @@ def find_onsets(rate: UniformRate, cycles: Cycles, *, period_s: float) -> NDArra
         return None
     found = runs(pooled_bps > cut_bps, min_gap_bins=max(2, round(GAP_FRAC * n_down)))
     found = found[found[:, 0] > 0]  # a burst already under way has no onset
-    onsets_s = np.array(
-        [_first_above(rate, int(start) * n_pooled, n_pooled=n_pooled, cut_bps=cut_bps) for start, _ in found]
-    )
+    onsets_s = _first_above(rate.rate_bps, found[:, 0] * n_pooled, n_pooled, cut_bps) * rate.dt_s
     n_expected = np.count_nonzero(cycles.good)
     if abs(onsets_s.size - n_expected) > COUNT_SLACK * n_expected + 1:
         return None
@@ -69,9 +68,12 @@ def find_onsets(rate: UniformRate, cycles: Cycles, *, period_s: float) -> NDArra
 
 def _active(cycles: Cycles, *, period_s: float, n_bins: int, bin_s: float) -> NDArray[np.bool_]:
     """Return which bins lie in an iteration that follows the common shape."""
-    active = np.zeros(n_bins, dtype=bool)
-    for start_s in cycles.starts_s[cycles.good]:
-        active[int(start_s / bin_s) : int((start_s + period_s) / bin_s) + 1] = True
+    first = (cycles.starts_s[cycles.good] / bin_s).astype(np.int64)
+    end = ((cycles.starts_s[cycles.good] + period_s) / bin_s).astype(np.int64) + 1
+    steps = np.bincount(first, minlength=n_bins + 1)[: n_bins + 1] - np.bincount(
+        np.minimum(end, n_bins), minlength=n_bins + 1
+    )
+    active: NDArray[np.bool_] = np.cumsum(steps)[:n_bins] > 0
     return active
 
 
@@ -83,8 +85,16 @@ def _typical_down(up: NDArray[np.bool_], active: NDArray[np.bool_], *, n_period:
     return float(np.median(lengths[:n_iterations])) if lengths.size else 0.0
 
 
-def _first_above(rate: UniformRate, i_bin: int, *, n_pooled: int, cut_bps: float) -> float:
-    """Return the time of the first own-resolution bin above the cut, in or just before a pooled one."""
-    first = max(0, i_bin - n_pooled)
-    above = np.flatnonzero(rate.rate_bps[first : i_bin + n_pooled] > cut_bps)
-    return (first + int(above[0]) if above.size else i_bin) * rate.dt_s
+@njit(cache=True, nogil=True)
+def _first_above(
+    rate_bps: NDArray[np.float64], starts: NDArray[np.int64], n_pooled: int, cut_bps: float
+) -> NDArray[np.float64]:
+    """Return for each pooled bin the first own-resolution bin above the cut, in it or just before it."""
+    found = np.zeros(starts.size)
+    for k in range(starts.size):
+        found[k] = starts[k]
+        for i in range(max(0, starts[k] - n_pooled), min(rate_bps.size, starts[k] + n_pooled)):
+            if rate_bps[i] > cut_bps:
+                found[k] = i
+                break
+    return found

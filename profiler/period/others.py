@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from profiler.period.bursts import threshold
 from profiler.period.clock import clocked_starts
 from profiler.period.comb import find_combs
 from profiler.period.folding import Fold
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from profiler.period.prepare import Prepared
     from profiler.signals import UniformRate
 
-__all__ = ["Heard", "hear_other", "without_job"]
+__all__ = ["Heard", "hear_other", "leaves_little", "without_job"]
 
 MIN_EVIDENCE: Final = 8.0
 MIN_LEFT_FRAC: Final = 0.05
@@ -53,6 +54,13 @@ class Heard:
     starts_s: NDArray[np.float64]
     comb: Comb
     agreement: float
+
+
+def leaves_little(prepared: Prepared, starts_s: NDArray[np.float64], *, period_s: float) -> bool:
+    """Return whether a job with these iterations explains a series nearly in full."""
+    fold = _fold(prepared, starts_s, period_s=period_s)
+    left = prepared.x - fold.spread(fold.means(prepared.x, prepared.weight))
+    return bool(np.dot(left * left, prepared.weight) < MIN_LEFT_FRAC * np.dot(prepared.x, prepared.x))
 
 
 def hear_other(prepared: Prepared, starts_s: NDArray[np.float64], *, period_s: float) -> Heard | None:
@@ -101,7 +109,7 @@ def without_job(
     shape_bps = fold.means(uniform.rate_bps, uniform.known.astype(np.float64))
     left_bps = np.maximum(uniform.rate_bps - fold.spread(shape_bps - shape_bps.min()), 0.0) * uniform.known
     left = replace(uniform, rate_bps=left_bps)
-    return left, prepare(left)
+    return left, prepare(left, cut_bps=threshold(left_bps[left.known]))
 
 
 def _is_multiple(one_s: float, other_s: float, *, duration_s: float) -> bool:

@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
-from profiler.period.bursts import threshold
-
 if TYPE_CHECKING:
     from profiler.signals import RateSeries, UniformRate
 
@@ -68,10 +66,20 @@ def uniform_rate(series: RateSeries) -> UniformRate:
     return series.resample(max(series.dt_s, series.duration_s / MAX_BINS))
 
 
-def prepare(uniform: UniformRate, *, masked: NDArray[np.bool_] | None = None) -> Prepared:
-    """Return a rate on a uniform grid ready for correlation; bins that are ``masked`` count as not known."""
+def prepare(uniform: UniformRate, *, cut_bps: float, masked: NDArray[np.bool_] | None = None) -> Prepared:
+    """Return a rate on a uniform grid ready for correlation.
+
+    Parameters
+    ----------
+    uniform
+        The rate.
+    cut_bps
+        Rate that parts Up from Down, see `bursts.threshold`.
+    masked
+        Bins that count as not known, shape (n_bins,).
+    """
     known = uniform.known if masked is None else uniform.known & ~masked
-    clipped = np.minimum(uniform.rate_bps, CLIP_FACTOR * _burst_rate(uniform.rate_bps[known]))
+    clipped = np.minimum(uniform.rate_bps, CLIP_FACTOR * _burst_rate(uniform.rate_bps[known], cut_bps))
     return _scaled(_detrended(clipped, known), known.astype(np.float64), t0_ns=uniform.t0_ns, dt_s=uniform.dt_s)
 
 
@@ -95,9 +103,9 @@ def _scaled(x: NDArray[np.float64], weight: NDArray[np.float64], *, t0_ns: int, 
     return Prepared(t0_ns=t0_ns, dt_s=dt_s, x=centred / scale if scale > 0 else centred, weight=weight)
 
 
-def _burst_rate(rates_bps: NDArray[np.float64]) -> float:
+def _burst_rate(rates_bps: NDArray[np.float64], cut_bps: float) -> float:
     """Return the median rate while Up: the typical burst, whatever its duty and however huge some event."""
-    up_bps = rates_bps[rates_bps > threshold(rates_bps)]
+    up_bps = rates_bps[rates_bps > cut_bps]
     return float(np.median(up_bps)) if up_bps.size else float("inf")
 
 

@@ -31,6 +31,9 @@ def stretches(series: RateSeries) -> Iterator[tuple[int, RateSeries]]:
     longest = int(np.argmax(ends - firsts))
     first, end = int(firsts[longest]), int(ends[longest])
     newest = max(first, end - MAX_BINS)
+    if newest == 0 and end == series.n_samples:
+        yield 0, series
+        return
     yield newest, series.between(newest, end)
     if newest > first:
         yield first, series.between(first, end)
