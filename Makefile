@@ -20,8 +20,10 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/sqlfluff lint --disable-progress-bar queries
 
+# Peers are compared with where they can be installed; each one that is missing is skipped with its reason.
 bench: $(VENV)/.dev
-	$(BIN)/python -m pytest tests/bench -c pyproject.toml --override-ini=addopts= -s
+	-$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/bench -c pyproject.toml --override-ini=addopts= -s
 
 $(VENV)/.venv:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "offbeat needs Python 3.11 or newer; set PYTHON=")'

@@ -119,9 +119,10 @@ def _rate(port: Mapping[str, Any], counter: Counter) -> tuple[RateSeries, str | 
     names = {name: port[name] for name in ("host", "device", "port", "direction", "layer")}
     series = Series(kind=port["kind"], raw_scale=port["raw_scale"], width_bits=port["width_bits"], **names)
     try:
-        return rate_series(series, t_ns=counter.t_ns, value=counter.value), None
+        rate = rate_series(series, t_ns=counter.t_ns, value=counter.value, capacity_bps=port["capacity_bps"])
     except BadInput as error:
         return RateSeries.from_deltas([], []).named(**names), str(error)
+    return rate, None
 
 
 def _columns(table: str, result: object) -> dict[str, Any]:

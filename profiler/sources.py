@@ -52,9 +52,16 @@ def read_rates(
 
 
 def read_sources(
-    source: str | Path, *, mapping: str | None = None, host: str | None = None
+    source: str | Path, *, mapping: str | None = None, host: str | None = None, capacity_bps: float | None = None
 ) -> tuple[list[RateSeries], list[CollectiveEvents], list[str]]:
     """Read every series of bytes as `read_rates` does, but collectives one by one.
+
+    Parameters
+    ----------
+    source, mapping, host
+        As for `read_rates`.
+    capacity_bps
+        What the ports carry, in bit/s, if known: rates above it are impossible, or tell of a wrong unit.
 
     Returns
     -------
@@ -71,20 +78,20 @@ def read_sources(
         If it is a lake that is damaged.
     """
     counters, events, problems = read_traffic(source, mapping=mapping, host=host)
-    rates = _rates(counters, problems)
+    rates = _rates(counters, problems, capacity_bps=capacity_bps)
     if not rates and not events:
         raise _nothing(source, problems, what="series of bytes and no collectives")
     return rates, sorted(events, key=lambda found: (found.host, found.device, found.port)), problems
 
 
-def _rates(counters: Counters, problems: list[str]) -> list[RateSeries]:
+def _rates(counters: Counters, problems: list[str], *, capacity_bps: float | None = None) -> list[RateSeries]:
     """Return the rate of each series of bytes, in order of their names; one that is no rate becomes a problem."""
     rates = []
     for series, t_ns, value, flags in counters:
         if series.metric != "bytes":
             continue
         try:
-            rates.append(rate_series(series, t_ns=t_ns, value=value, flags=flags))
+            rates.append(rate_series(series, t_ns=t_ns, value=value, flags=flags, capacity_bps=capacity_bps))
         except BadInput as error:
             problems.append(f"{series.host}/{series.device} {series.direction}: {error}")
     return sorted(rates, key=lambda rate: (rate.host, rate.device, rate.port, rate.direction))

@@ -1,7 +1,7 @@
 -- purpose: the byte series that stands for each port and direction, and the link whose traffic it counts
 -- params: host text = null: only this host
 -- returns: series_id, host, device, port, direction, layer, kind, raw_scale, width_bits, link_id,
---   link_direction
+--   link_direction, capacity_bps
 -- order: host, device, port, direction, series_id, link_id
 select
     port_series.series_id,
@@ -14,9 +14,11 @@ select
     port_series.raw_scale,
     port_series.width_bits,
     link_series.link_id,
-    link_series.direction as link_direction
+    link_series.direction as link_direction,
+    links.capacity_bps
 from port_series
 left join link_series on port_series.series_id = link_series.series_id
+left join links on link_series.link_id = links.link_id
 where $host is null or port_series.host = $host
 order by
     port_series.host,

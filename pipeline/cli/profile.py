@@ -31,6 +31,9 @@ def profile(
         str | None, typer.Option("--mapping", help="Columns of the table: a TOML file, or a name.")
     ] = None,
     host: Annotated[str | None, typer.Option("--host", help="Host that the counters are of.")] = None,
+    capacity: Annotated[
+        str | None, typer.Option("--capacity", help="What a port carries, as 400Gbps: more than that is a fault.")
+    ] = None,
     sys_root: Annotated[Path, typer.Option("--sys-root", help="Live: root of the kernel's tree.")] = Path("/sys"),
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
@@ -51,13 +54,15 @@ def profile(
     from profiler.events import profile_events
     from profiler.phases import profile as profile_rate
     from profiler.sources import read_sources
+    from profiler.units import parse_rate_bps
 
     if (source is None) == (not iface and not device):
         raise UsageError(
             "profile: name a SOURCE, or --iface or --device to watch, not both; see offbeat profile --help"
         )
     if source is not None:
-        rates, events, problems = read_sources(source, mapping=mapping, host=host)
+        capacity_bps = None if capacity is None else parse_rate_bps(capacity)
+        rates, events, problems = read_sources(source, mapping=mapping, host=host, capacity_bps=capacity_bps)
         profiles = [*map(profile_rate, rates), *map(profile_events, events)]
     else:
         profiles, problems = _watch(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["bounded_confidence", "cautions"]
 
 BUSY_DUTY_FRAC: Final = 0.75
-FEW_SAMPLES: Final = 9.0
 LOW_CONFIDENCE: Final = 0.5
 FASTEST_BPS: Final = 4e12
 """No port of this decade is faster; what looks so has a wrong unit of time or of bytes."""
@@ -35,7 +34,10 @@ def cautions(series: RateSeries, estimate: PeriodEstimate, *, duty_frac: float |
             _is_busy(duty_frac) and not _is_flat(duty_frac),
             "Up most of the time: several jobs on this counter would look the same, and their own periods may differ",
         ),
-        (_is_coarse(series, estimate), "few samples an iteration: a multiple of the period could look the same"),
+        (
+            bool(estimate.alias_periods_s),
+            "few samples an iteration: a faster one could look the same, but would need traffic below zero",
+        ),
         (series.mean_bps > FASTEST_BPS, f"{format_rate(series.mean_bps)} is faster than any port: is the unit right?"),
         (
             series.refresh_s is not None,
@@ -46,15 +48,14 @@ def cautions(series: RateSeries, estimate: PeriodEstimate, *, duty_frac: float |
         (series.n_glitches > 0, f"{series.n_glitches} low reads left out"),
         (series.n_late > 0, f"{series.n_late} reads came late and were put in order"),
     ]
-    return tuple(text for applies, text in said if applies)
+    return (*(text for applies, text in said if applies), *series.notes)
 
 
-def bounded_confidence(series: RateSeries, estimate: PeriodEstimate, *, duty_frac: float | None) -> float | None:
-    """Return the confidence, no more than even where the samples cannot tell the period from another."""
-    if estimate.confidence is None:
-        return None
-    in_doubt = _is_busy(duty_frac) or _is_coarse(series, estimate)
-    return min(estimate.confidence, LOW_CONFIDENCE) if in_doubt else estimate.confidence
+def bounded_confidence(estimate: PeriodEstimate, *, duty_frac: float | None) -> float | None:
+    """Return the confidence, no more than even where several jobs in one another's pauses would look the same."""
+    if estimate.confidence is None or not _is_busy(duty_frac):
+        return estimate.confidence
+    return min(estimate.confidence, LOW_CONFIDENCE)
 
 
 def _is_busy(duty_frac: float | None) -> bool:
@@ -64,6 +65,3 @@ def _is_busy(duty_frac: float | None) -> bool:
 def _is_flat(duty_frac: float | None) -> bool:
     return duty_frac is not None and duty_frac >= 1.0
 
-
-def _is_coarse(series: RateSeries, estimate: PeriodEstimate) -> bool:
-    return estimate.period_s is not None and estimate.period_s < FEW_SAMPLES * series.dt_s

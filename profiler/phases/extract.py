@@ -127,7 +127,7 @@ def _described(series: RateSeries, estimate: PeriodEstimate, *, iteration: Itera
         period_high_s=estimate.period_high_s,
         period_error_s=estimate.period_error_s,
         p90_period_s=estimate.p90_period_s,
-        confidence=bounded_confidence(series, estimate, duty_frac=duty_frac),
+        confidence=bounded_confidence(estimate, duty_frac=duty_frac),
         n_cycles=estimate.n_cycles,
         jitter_frac=estimate.jitter_frac,
         alias_periods_s=estimate.alias_periods_s,
