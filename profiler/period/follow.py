@@ -40,7 +40,7 @@ PAUSE: Final = 3.5
 MAX_FOLLOWED_SPREAD: Final = 0.11
 """Iterations may begin anywhere within 0.3 of a period of where they are expected; evenly spread over that they
 would have a spread of 0.17; two jobs on one counter come near it."""
-CLOCKED_ERROR: Final = 0.1
+CLOCKED_ERROR: Final = 0.3
 """Error of a fundamental, in cycles over the whole series."""
 CLOCK_EVIDENCE: Final = 15.0
 CLOCK_FRAC: Final = 0.01

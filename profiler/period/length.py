@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Length", "robust_spread", "typical_length"]
+__all__ = ["Length", "clock_error", "robust_spread", "typical_length"]
 
 COARSE_FRAC: Final = 0.02
 """Where a window is a longer part of an iteration, lengths are whole windows, and their median jumps between them."""
@@ -60,10 +60,37 @@ def typical_length(starts_s: NDArray[np.float64], lengths_s: NDArray[np.float64]
 
 
 def _slope(index: NDArray[np.float64], starts_s: NDArray[np.float64], *, dt_s: float) -> Length:
-    """Return the slope of starts on index by least squares; the error of one start is a window's rounding at least."""
+    """Return the slope of starts on index by least squares."""
     slope_s, first_s = np.polyfit(index, starts_s, 1)
-    residual_s = max(float(np.std(starts_s - (slope_s * index + first_s))), dt_s / np.sqrt(12))
-    return _symmetric(float(slope_s), residual_s / float(np.sqrt(np.sum((index - index.mean()) ** 2))))
+    return _symmetric(float(slope_s), clock_error(starts_s - (slope_s * index + first_s), index, dt_s=dt_s))
+
+
+def clock_error(away_s: NDArray[np.float64], index: NDArray[np.float64], *, dt_s: float) -> float:
+    """Return the standard error in seconds of the period of a clock that was fitted to starts.
+
+    Parameters
+    ----------
+    away_s
+        How far each start lies from the clock, shape (n_starts,).
+    index
+        Which iteration it is of, shape (n_starts,).
+    dt_s
+        Window that starts are read from; they are known no better than to its rounding.
+
+    Notes
+    -----
+    Errors of reading, of variance r, give ``r / sum (k - mean k)**2``. A wander of variance q an iteration, which hides
+    below them, gives ``6/5 q / n``: steps from start to start have variance ``q + 2 r`` and neighbours covariance
+    ``-r``, so that q is ``variance + 2 covariance``, itself known to about ``2 variance / sqrt(n)``.
+    """
+    read_variance = max(float(np.var(away_s)), dt_s**2 / 12)
+    steps_s = np.diff(away_s)
+    steps_s = steps_s - steps_s.mean()
+    variance = max(float(np.mean(steps_s**2)), dt_s**2 / 6)
+    covariance = float(np.mean(steps_s[1:] * steps_s[:-1]))
+    wander = max(0.0, variance + 2 * covariance) + 2 * variance / np.sqrt(steps_s.size)
+    by_reading = read_variance / float(np.sum((index - index.mean()) ** 2))
+    return float(np.sqrt(by_reading + 1.2 * wander / steps_s.size))
 
 
 def robust_spread(values: NDArray[np.float64]) -> float:

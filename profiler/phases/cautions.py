@@ -64,4 +64,3 @@ def _is_busy(duty_frac: float | None) -> bool:
 
 def _is_flat(duty_frac: float | None) -> bool:
     return duty_frac is not None and duty_frac >= 1.0
-

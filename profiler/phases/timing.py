@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.linalg import solveh_banded
 
-from profiler.period.length import robust_spread
+from profiler.period.length import clock_error, robust_spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,10 +78,8 @@ def fit_clock(starts_s: NDArray[np.float64], *, period_s: float, dt_s: float) ->
     keeps_time = spread_s <= ROUNDING_WINDOWS * dt_s or are_errors
     if not keeps_time:
         return None
-    # A start is known no better than to a window's rounding.
-    read_s = max(float(away_s[near].std()), dt_s / float(np.sqrt(12)))
-    spread = float(np.sqrt(np.sum((index[near] - index[near].mean()) ** 2)))
-    return Clock(first_s=float(first_s), period_s=float(fitted_s), error_s=read_s / spread)
+    error_s = clock_error(away_s[near], index[near], dt_s=dt_s)
+    return Clock(first_s=float(first_s), period_s=float(fitted_s), error_s=error_s)
 
 
 def steadied(starts_s: NDArray[np.float64], *, period_s: float) -> NDArray[np.float64]:
