@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 __all__ = ["pooled", "runs", "threshold"]
@@ -33,23 +34,32 @@ def threshold(rate_bps: NDArray[np.float64]) -> float:
     if total.size == 0 or total[-1] <= 0:
         return 0.0
     high_bps = float(ordered[np.searchsorted(total, 0.9 * total[-1])])
-    levels = np.log(np.clip(rate_bps, FLOOR_FRAC * high_bps, high_bps))
-    if np.ptp(levels) < STEADY:
+    lowest_bps = max(float(ordered[0]), FLOOR_FRAC * high_bps)
+    if np.log(high_bps / lowest_bps) < STEADY:
         return high_bps
-    counts, edges = np.histogram(levels, bins=N_LEVELS)
-    centres = 0.5 * (edges[:-1] + edges[1:])
-    below = np.cumsum(counts)[:-1]
-    above = counts.sum() - below
-    mass = np.cumsum(counts * centres)
-    with_both = (below > 0) & (above > 0)
-    between = np.zeros(below.size)
-    gap = mass[-1] - mass[:-1][with_both]
-    between[with_both] = (
-        below[with_both] * above[with_both] * (gap / above[with_both] - mass[:-1][with_both] / below[with_both]) ** 2
-    )
+    return float(_otsu(rate_bps, lowest_bps, high_bps))
+
+
+@njit(cache=True, nogil=True)
+def _otsu(rate_bps: NDArray[np.float64], lowest_bps: float, high_bps: float) -> float:
+    """Return the rate between two bounds that parts log rates best."""
+    low, span = np.log(lowest_bps), np.log(high_bps / lowest_bps)
+    counts = np.zeros(N_LEVELS)
+    for rate in rate_bps:
+        level = (np.log(min(max(rate, lowest_bps), high_bps)) - low) / span
+        counts[min(N_LEVELS - 1, int(level * N_LEVELS))] += 1
+    n_all, mass = counts.sum(), (counts * np.arange(N_LEVELS)).sum()
+    between = np.zeros(N_LEVELS - 1)
+    n_below = mass_below = 0.0
+    for i in range(N_LEVELS - 1):
+        n_below += counts[i]
+        mass_below += counts[i] * i
+        n_above = n_all - n_below
+        if n_below > 0 and n_above > 0:
+            between[i] = n_below * n_above * ((mass - mass_below) / n_above - mass_below / n_below) ** 2
     # An empty stretch of the histogram gives equal cuts all along it: the middle is the fairest.
     best = np.flatnonzero(between >= between.max() * (1 - 1e-9))
-    return float(np.exp(edges[1:-1][best].mean()))
+    return float(np.exp(low + span * (best.mean() + 1) / N_LEVELS))
 
 
 def pooled(rate_bps: NDArray[np.float64], n_pooled: int) -> NDArray[np.float64]:

@@ -51,9 +51,9 @@ MAX_ORDER: Final = 24
 MAX_FOLDED_ORDER: Final = 8
 CELLS_PER_CYCLE: Final = 6
 """Candidates this fraction of a cycle over the whole series apart are one: refinement brings them together."""
-FIRST_HARMONICS: Final = 20.5
-N_REFINED: Final = 32
-"""So many candidates are refined, those with most evidence in their first twenty harmonics."""
+FIRST_HARMONICS: Final = 16.5
+N_REFINED: Final = 24
+"""So many candidates are refined, those with most evidence in their first sixteen harmonics."""
 MIN_PERIOD_BINS: Final = 2.05
 MIN_CYCLES: Final = 2.8
 SAME_FRAC: Final = 0.01

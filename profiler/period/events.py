@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from profiler.period.bursts import runs
+from profiler.period.medians import median
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,7 @@ def event_mask(rate_bps: NDArray[np.float64], *, cut_bps: float) -> NDArray[np.b
         return None
     total = np.concatenate(([0.0], np.cumsum(rate_bps)))
     volumes = total[found[:, 1]] - total[found[:, 0]]
-    large = volumes > LARGE_FACTOR * np.median(volumes)
+    large = volumes > LARGE_FACTOR * median(volumes)
     if not 0 < np.count_nonzero(large) <= len(found) / LEAST_EVERY:
         return None
     mask = np.zeros(rate_bps.size, dtype=bool)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
+from profiler.period.medians import median
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -80,7 +82,7 @@ def group_order(prepared: Prepared, cycles: Cycles, *, period_s: float, orders: 
         if _differ(shapes, by_clock % order, n_cycles=order, least=least):
             return Group(order=order, period_s=order * period_s)
         if _differ(shapes, by_order % order, n_cycles=order, least=least):
-            return Group(order=order, period_s=float(np.median(starts_s[order:] - starts_s[:-order])))
+            return Group(order=order, period_s=median(starts_s[order:] - starts_s[:-order]))
     return one
 
 
@@ -98,7 +100,7 @@ def _shapes(prepared: Prepared, starts_s: NDArray[np.float64], *, period_s: floa
     volumes = _volumes(prepared, starts_s, period_s=period_s, n_parts=n_parts)
     scale = np.sqrt(np.sum((volumes.mean(axis=0) - volumes.mean()) ** 2))
     lengths = np.clip(np.diff(starts_s) / period_s, 0.0, 2.0)
-    return np.column_stack([volumes, scale * np.append(lengths, np.median(lengths))])
+    return np.column_stack([volumes, scale * np.append(lengths, median(lengths))])
 
 
 def _volumes(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from profiler.period.medians import median
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -48,13 +50,13 @@ def typical_length(starts_s: NDArray[np.float64], lengths_s: NDArray[np.float64]
     start on index uses every one of them. Where it does (each iteration wanders), their median does, with the interval
     between two of its order statistics, ``n/2 ± 0.98 sqrt(n)``; or their mean where windows are coarse.
     """
-    index = np.concatenate(([0.0], np.cumsum(np.round(np.diff(starts_s) / np.median(lengths_s)))))
+    index = np.concatenate(([0.0], np.cumsum(np.round(np.diff(starts_s) / median(lengths_s)))))
     residual_s = starts_s - np.polyval(np.polyfit(index, starts_s, 1), index)
     if starts_s.size >= MIN_CLOCKED and robust_spread(residual_s) <= max(robust_spread(lengths_s), 0.5 * dt_s):
-        near = np.abs(residual_s - np.median(residual_s)) <= OUTLIER_SPREADS * robust_spread(residual_s) + dt_s
+        near = np.abs(residual_s - median(residual_s)) <= OUTLIER_SPREADS * robust_spread(residual_s) + dt_s
         return _slope(index[near], starts_s[near], dt_s=dt_s)
-    if dt_s > COARSE_FRAC * np.median(lengths_s):
-        near_s = lengths_s[np.abs(lengths_s / np.median(lengths_s) - 1) < NEAR_FRAC]
+    if dt_s > COARSE_FRAC * median(lengths_s):
+        near_s = lengths_s[np.abs(lengths_s / median(lengths_s) - 1) < NEAR_FRAC]
         return _symmetric(float(near_s.mean()), float(near_s.std() / np.sqrt(near_s.size)))
     return _median(np.sort(lengths_s), dt_s=dt_s)
 
@@ -95,7 +97,7 @@ def clock_error(away_s: NDArray[np.float64], index: NDArray[np.float64], *, dt_s
 
 def robust_spread(values: NDArray[np.float64]) -> float:
     """Return the standard deviation as the median absolute deviation tells it for a normal distribution."""
-    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
+    return 1.4826 * median(np.abs(values - median(values)))
 
 
 def _median(lengths_s: NDArray[np.float64], *, dt_s: float) -> Length:
@@ -103,7 +105,7 @@ def _median(lengths_s: NDArray[np.float64], *, dt_s: float) -> Length:
     n = lengths_s.size
     reach = 0.5 * Z95 * np.sqrt(n)
     rounding_s = Z95 * dt_s / np.sqrt(12 * n)
-    median_s = float(np.median(lengths_s))
+    median_s = median(lengths_s)
     low_s = min(float(lengths_s[max(0, int(n / 2 - reach))]), median_s - rounding_s)
     high_s = max(float(lengths_s[min(n - 1, int(np.ceil(n / 2 + reach)) - 1)]), median_s + rounding_s)
     return Length(period_s=median_s, low_s=low_s, high_s=high_s, error_s=(high_s - low_s) / (2 * Z95))

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from profiler.period.bursts import pooled, runs, threshold
+from profiler.period.medians import median
 
 if TYPE_CHECKING:
     from profiler.period.cycles import Cycles
@@ -82,7 +83,7 @@ def _typical_down(up: NDArray[np.bool_], active: NDArray[np.bool_], *, n_period:
     down = runs(~up & active)
     lengths = np.sort((down[:, 1] - down[:, 0]).astype(np.float64))[::-1]
     n_iterations = max(1, int(np.count_nonzero(active) / n_period))
-    return float(np.median(lengths[:n_iterations])) if lengths.size else 0.0
+    return median(lengths[:n_iterations]) if lengths.size else 0.0
 
 
 @njit(cache=True, nogil=True)

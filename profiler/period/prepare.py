@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
+from profiler.period.medians import median
+
 if TYPE_CHECKING:
     from profiler.signals import RateSeries, UniformRate
 
@@ -106,7 +108,7 @@ def _scaled(x: NDArray[np.float64], weight: NDArray[np.float64], *, t0_ns: int, 
 def _burst_rate(rates_bps: NDArray[np.float64], cut_bps: float) -> float:
     """Return the median rate while Up: the typical burst, whatever its duty and however huge some event."""
     up_bps = rates_bps[rates_bps > cut_bps]
-    return float(np.median(up_bps)) if up_bps.size else float("inf")
+    return median(up_bps) if up_bps.size else float("inf")
 
 
 def _detrended(rate_bps: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:

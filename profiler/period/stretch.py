@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from profiler.period.medians import median
 from profiler.period.prepare import MAX_BINS
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def stretches(series: RateSeries) -> Iterator[tuple[int, RateSeries]]:
     all of it, the whole of it, which is looked at on coarser bins, for periods longer than the newest part can show.
     """
     widths_ns = np.diff(series.edges_ns)
-    tears = np.flatnonzero(widths_ns > TEAR_WINDOWS * np.median(widths_ns))
+    tears = np.flatnonzero(widths_ns > TEAR_WINDOWS * median(widths_ns))
     firsts, ends = np.append(0, tears + 1), np.append(tears, series.n_samples)
     longest = int(np.argmax(ends - firsts))
     first, end = int(firsts[longest]), int(ends[longest])

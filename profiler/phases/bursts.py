@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from profiler.period.bursts import runs, threshold
+from profiler.period.medians import median
 from profiler.phases.levels import split_levels
 from profiler.phases.shape import Burst, Shape
 
@@ -56,7 +57,7 @@ def find_bursts(fold: Fold) -> Shape | None:
     up = rate_bps > threshold(rate_bps)
     turn = _after_longest_down(up)
     turned_bps, up = np.roll(rate_bps, -turn), np.roll(up, -turn)
-    down_bps = float(np.median(turned_bps[~up]))
+    down_bps = median(turned_bps[~up])
     n_least = max(MIN_BINS, round(RESOLVED_SAMPLES * fold.dt_s / fold.bin_s))
     found = [
         burst
@@ -86,8 +87,8 @@ def _spreads(spread_bps: NDArray[np.float64], bursts: list[Burst], *, n_near: in
     up = spread_bps[within]
     down = spread_bps[~near]
     return (
-        float(np.median(up)) if up.size else 0.0,
-        float(np.median(down)) if down.size else 0.0,
+        median(up) if up.size else 0.0,
+        median(down) if down.size else 0.0,
     )
 
 
@@ -130,7 +131,7 @@ def _bursts(rate_bps: NDArray[np.float64], first: int, end: int, *, down_bps: fl
     """Return the bursts in one Up run of bins, in bins; deep gaps part it, plateaus make its levels."""
     values = rate_bps[first:end] - down_bps
     bounds = split_levels(values, n_least=PLATEAU_FACTOR * n_least)
-    levels = np.concatenate([np.full(b - a, np.median(values[a:b])) for a, b in itertools.pairwise(bounds)])
+    levels = np.concatenate([np.full(b - a, median(values[a:b])) for a, b in itertools.pairwise(bounds)])
     if len(bounds) == 2:
         levels[:] = np.sort(values)[int(PLATEAU_QUANTILE * values.size)]
     for (a, b), before, after in _inner(bounds, levels):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from profiler.period.medians import median
 from profiler.phases.joint import likeliest
 from profiler.phases.timing import steadied
 
@@ -147,7 +148,7 @@ def _n_before(period_s: float, step_s: float) -> int:
 def _noise(traffic: Traffic) -> float:
     """Return the standard deviation of white noise, by how much neighbouring windows typically differ."""
     steps_bps = np.abs(np.diff(traffic.bits, n=2)) / traffic.dt_s
-    return float(np.median(steps_bps)) / (NORMAL_MEDIAN * float(np.sqrt(2))) if steps_bps.size else 0.0
+    return median(steps_bps) / (NORMAL_MEDIAN * float(np.sqrt(2))) if steps_bps.size else 0.0
 
 
 def _one_way(score: NDArray[np.float64], first: int, *, length: int, price: NDArray[np.float64]) -> list[int]:

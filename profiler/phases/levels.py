@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from profiler.period.medians import median
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -77,7 +79,7 @@ def _alternating(high: NDArray[np.bool_], *, n_least: int) -> list[int]:
 
 
 def _are_plateaus(parts: list[NDArray[np.float64]]) -> bool:
-    levels = [float(np.median(part)) for part in parts]
+    levels = [median(part) for part in parts]
     ranges = [float(np.ptp(np.quantile(part, MIDDLE))) for part in parts]
     pairs = list(itertools.pairwise(range(len(parts))))
     steps = [abs(levels[i] - levels[j]) for i, j in pairs]

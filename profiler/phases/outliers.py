@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from profiler.period.length import robust_spread
+from profiler.period.medians import median
 from profiler.phases.phase import Outlier
 from profiler.units import BITS_PER_BYTE, NS_PER_S
 
@@ -60,5 +61,5 @@ def find_outliers(
 
 
 def _far_above(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    typical = float(np.median(values))
+    typical = median(values)
     return values > typical + max(OUTLIER_SPREADS * robust_spread(values), OUTLIER_FRAC * typical)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import solveh_banded
 
 from profiler.period.length import clock_error, robust_spread
+from profiler.period.medians import median
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,7 +110,7 @@ def steadied(starts_s: NDArray[np.float64], *, period_s: float) -> NDArray[np.fl
     line = np.polyfit(index, starts_s, 1)
     away_s = starts_s - np.polyval(line, index)
     steps_s = np.diff(away_s)
-    usual = np.abs(steps_s - np.median(steps_s)) <= USUAL_SPREADS * robust_spread(steps_s)
+    usual = np.abs(steps_s - median(steps_s)) <= USUAL_SPREADS * robust_spread(steps_s)
     if np.count_nonzero(usual) < MIN_CLOCKED or _lag1(steps_s[usual]) > MAX_LAG1:
         return starts_s
     variance = float(steps_s[usual].var())

@@ -166,7 +166,8 @@ def test_a_clocked_job_read_coarsely_has_a_tight_interval_that_holds_the_truth()
     assert found.period_low_s is not None
     assert found.period_high_s is not None
     assert found.period_low_s <= 8.4 <= found.period_high_s
-    assert found.period_high_s - found.period_low_s < 0.02
+    # Rounding to a window hides, among 428 iterations, a wander of about a third of a window each.
+    assert found.period_high_s - found.period_low_s < 2 * 1.96 * 0.5 / np.sqrt(428)
 
 
 def test_the_interval_of_a_wandering_job_holds_the_truth_about_as_often_as_it_says() -> None:

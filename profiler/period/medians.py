@@ -1,0 +1,27 @@
+"""The median of a few values, without the checks that make NumPy's ten times as slow for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["median"]
+
+
+def median(values: NDArray[np.float64] | NDArray[np.int64]) -> float:
+    """Return the median of at least one finite value, shape (n_values,).
+
+    Examples
+    --------
+    >>> median(np.array([3.0, 1.0, 2.0, 10.0]))
+    2.5
+    """
+    middle = values.size // 2
+    if values.size % 2:
+        return float(np.partition(values, middle)[middle])
+    parted = np.partition(values, (middle - 1, middle))
+    return 0.5 * (float(parted[middle - 1]) + float(parted[middle]))
