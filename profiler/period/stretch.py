@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from profiler.period.medians import median
 from profiler.period.prepare import MAX_BINS
+from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ def stretches(series: RateSeries) -> Iterator[tuple[int, RateSeries]]:
     all of it, the whole of it, which is looked at on coarser bins, for periods longer than the newest part can show.
     """
     widths_ns = np.diff(series.edges_ns)
-    tears = np.flatnonzero(widths_ns > TEAR_WINDOWS * median(widths_ns))
+    tears = np.flatnonzero(widths_ns > TEAR_WINDOWS * series.dt_s * NS_PER_S)
     firsts, ends = np.append(0, tears + 1), np.append(tears, series.n_samples)
     longest = int(np.argmax(ends - firsts))
     first, end = int(firsts[longest]), int(ends[longest])

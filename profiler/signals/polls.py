@@ -38,6 +38,8 @@ LEAKAGE: Final = 3
 """A line shows at so many frequencies to either side."""
 N_LINES: Final = 8
 N_CLASSES: Final = 8
+EVEN_FRAC: Final = 1e-3
+"""Windows that differ by less than this part are one and the same: their mean is as good as their median."""
 
 
 def typical_window_ns(widths_ns: NDArray[np.int64]) -> float:
@@ -50,8 +52,11 @@ def typical_window_ns(widths_ns: NDArray[np.int64]) -> float:
     """
     if widths_ns.size == 0:
         return 0.0
-    if widths_ns.min() == widths_ns.max():
-        return float(widths_ns[0])
+    narrowest_ns, widest_ns = int(widths_ns.min()), int(widths_ns.max())
+    if narrowest_ns == widest_ns:
+        return float(narrowest_ns)
+    if widest_ns - narrowest_ns < EVEN_FRAC * narrowest_ns:
+        return float(widths_ns.mean())
     median_ns = float(np.median(widths_ns))
     # The lower quartile, as in pairs of two reads the median may be of either kind.
     short_ns = float(np.partition(widths_ns, widths_ns.size // 4)[widths_ns.size // 4])
