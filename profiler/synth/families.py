@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from profiler.errors import UsageError
+from profiler.synth.congested_jobs import congested
 from profiler.synth.counted_jobs import refreshed, resets, wrap
 from profiler.synth.events import checkpoints
 from profiler.synth.labelled import Labelled
@@ -52,6 +53,7 @@ PERIODIC: Final[dict[str, Family]] = {
     "accumulation": accumulation,
     "checkpoints": checkpoints,
     "coarse": coarse,
+    "congested": congested,
     "drift": drift,
     "few_periods": few_periods,
     "gpt": gpt,
