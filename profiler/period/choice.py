@@ -100,10 +100,10 @@ def choose(prepared: Prepared, spectrum: Spectrum, *, every: float = float("inf"
     combs = _beneath(combs, every=every)
     if combs and combs[0].evidence >= EVIDENCE_ACCEPT:
         combs = settled(combs, prepared, disturbed=every < float("inf"))
-    if combs and _is_beyond_doubt(combs):
+    scales = autocorrelations(prepared, min_bins=MIN_BINS)
+    if combs and _is_beyond_doubt(combs, scales, dt_s=prepared.dt_s):
         margin = combs[0].evidence / combs[1].evidence
         return replace(choice_of(combs[0], dt_s=prepared.dt_s), margin=margin, beyond_doubt=True)
-    scales = autocorrelations(prepared, min_bins=MIN_BINS)
     repetition = _strongest(scales)
     enough = STRONG_EVIDENCE if repetition is not None and repetition.z >= Z_STRONG else EVIDENCE_ACCEPT
     comb = combs[0] if combs and combs[0].evidence >= enough else None
@@ -135,9 +135,12 @@ def choice_of(comb: Comb, *, dt_s: float) -> Choice:
     return Choice(period_s=period_s, comb=comb, z=0.0, contrast=0.0, repeats=False, margin=1.0, accepted=True)
 
 
-def _is_beyond_doubt(combs: Sequence[Comb]) -> bool:
-    """Return whether the first comb needs no repetition to be believed."""
-    return len(combs) > 1 and combs[0].evidence >= max(SURE_EVIDENCE, SURE_MARGIN * combs[1].evidence)
+def _is_beyond_doubt(combs: Sequence[Comb], scales: Sequence[Autocorrelation], *, dt_s: float) -> bool:
+    """Return whether the first comb is so clear that no other repetition needs to be looked for."""
+    if len(combs) < 2 or combs[0].evidence < max(SURE_EVIDENCE, SURE_MARGIN * combs[1].evidence):
+        return False
+    seen = _weigh_at(scales, combs[0].period_bins * dt_s, most=MULTIPLES)
+    return seen is None or seen.z >= Z_STRONG
 
 
 def _repeating(repetition: Evidence, combs: Sequence[Comb], *, dt_s: float) -> Choice:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.linalg import solveh_banded
 
-from profiler.period.length import clock_error, robust_spread
+from profiler.period.length import MAX_LAG1, clock_error, keeps_time, lag1, robust_spread
 from profiler.period.medians import median
 
 if TYPE_CHECKING:
@@ -20,12 +20,6 @@ MIN_CLOCKED: Final = 8
 """Fewer starts tell a clock from chance no better than chance."""
 NEAR_SPREADS: Final = 3.0
 """Starts further off than this many spreads are no clock's: a stall, or a wrong one."""
-ROUNDING_WINDOWS: Final = 0.5
-"""Starts that stray from a clock by less than this part of a window do so for the window's sake."""
-MAX_STRAY: Final = 0.9
-"""Starts stray from a clock by 0.7 times as much as lengths vary; if errors add up, by more the longer they do."""
-MAX_LAG1: Final = -0.25
-"""Correlation of one iteration's length with the next one's: -1/2 for a clock read with errors, 0 if errors add up."""
 USUAL_SPREADS: Final = 4.0
 """Lengths further from the others than this many spreads are stalls."""
 LEAST_OWN: Final = 1e-4
@@ -59,9 +53,7 @@ def fit_clock(starts_s: NDArray[np.float64], *, period_s: float, dt_s: float) ->
 
     Notes
     -----
-    A clock read with independent errors of variance v gives lengths of variance 2v, neighbours correlated by -1/2; a
-    job whose every iteration waits for the one before gives lengths that are not correlated, and starts that wander off
-    any clock. The clock is fitted by least squares, without the starts that lie far off.
+    The clock is fitted by least squares, without the starts that lie far off; `period.length.keeps_time` judges it.
     """
     if starts_s.size < MIN_CLOCKED:
         return None
@@ -74,10 +66,7 @@ def fit_clock(starts_s: NDArray[np.float64], *, period_s: float, dt_s: float) ->
         near = np.abs(away_s) <= NEAR_SPREADS * spread_s + dt_s
         if np.count_nonzero(near) < MIN_CLOCKED:
             return None
-    lengths_s = np.diff(away_s[near])
-    are_errors = away_s[near].std() <= MAX_STRAY * lengths_s.std() and _lag1(lengths_s) <= MAX_LAG1
-    keeps_time = spread_s <= ROUNDING_WINDOWS * dt_s or are_errors
-    if not keeps_time:
+    if not keeps_time(away_s[near], dt_s=dt_s):
         return None
     error_s = clock_error(away_s[near], index[near], dt_s=dt_s)
     return Clock(first_s=float(first_s), period_s=float(fitted_s), error_s=error_s)
@@ -111,10 +100,10 @@ def steadied(starts_s: NDArray[np.float64], *, period_s: float) -> NDArray[np.fl
     away_s = starts_s - np.polyval(line, index)
     steps_s = np.diff(away_s)
     usual = np.abs(steps_s - median(steps_s)) <= USUAL_SPREADS * robust_spread(steps_s)
-    if np.count_nonzero(usual) < MIN_CLOCKED or _lag1(steps_s[usual]) > MAX_LAG1:
+    if np.count_nonzero(usual) < MIN_CLOCKED or lag1(steps_s[usual]) > MAX_LAG1:
         return starts_s
     variance = float(steps_s[usual].var())
-    read = min(0.5, -_lag1(steps_s[usual])) * variance
+    read = min(0.5, -lag1(steps_s[usual])) * variance
     own = max(variance - 2 * read, LEAST_OWN * variance)
     stiffness = np.where(usual, read / own, 0.0)
     smooth_s = _smoothed(away_s, stiffness) + np.polyval(line, index)
@@ -130,9 +119,3 @@ def _smoothed(values: NDArray[np.float64], stiffness: NDArray[np.float64]) -> ND
     banded[0, 1:] = -stiffness
     solved: NDArray[np.float64] = solveh_banded(banded, values)
     return solved
-
-
-def _lag1(values: NDArray[np.float64]) -> float:
-    centred = values - values.mean()
-    power = float(np.sum(centred**2))
-    return float(np.sum(centred[1:] * centred[:-1])) / power if power > 0 else 0.0
