@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from profiler.events.loops import MAX_MICROBATCHES, read_loop
 from profiler.events.repetition import NOWHERE, Repetition, repetitions
-from profiler.period.length import robust_spread
+from profiler.period.medians import robust_spread
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.period.length import robust_spread
+from profiler.period.medians import robust_spread
 
 __all__ = ["MAX_MICROBATCHES", "Loop", "read_loop"]
 

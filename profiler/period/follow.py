@@ -14,7 +14,8 @@ from profiler.period.confidence import confidence
 from profiler.period.cycles import track
 from profiler.period.estimate import PeriodEstimate
 from profiler.period.groups import group_order
-from profiler.period.length import robust_spread, typical_length
+from profiler.period.length import typical_length
+from profiler.period.medians import robust_spread
 from profiler.period.onsets import find_onsets
 from profiler.period.verdict import METHOD, insufficient, without
 from profiler.units import format_duration

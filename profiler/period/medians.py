@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["median"]
+__all__ = ["median", "robust_spread"]
 
 
 def median(values: NDArray[np.float64] | NDArray[np.int64]) -> float:
@@ -25,3 +25,8 @@ def median(values: NDArray[np.float64] | NDArray[np.int64]) -> float:
         return float(np.partition(values, middle)[middle])
     parted = np.partition(values, (middle - 1, middle))
     return 0.5 * (float(parted[middle - 1]) + float(parted[middle]))
+
+
+def robust_spread(values: NDArray[np.float64]) -> float:
+    """Return the standard deviation as the median absolute deviation tells it for a normal distribution."""
+    return 1.4826 * median(np.abs(values - median(values)))

@@ -17,7 +17,7 @@ from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
     from profiler.period.estimate import PeriodEstimate
-    from profiler.phases.timing import Clock
+    from profiler.period.timekeeping import Clock
     from profiler.signals import RateSeries
 
 __all__ = ["extract_phases", "profile"]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from profiler.period.length import robust_spread
+from profiler.period.medians import robust_spread
+from profiler.period.timekeeping import Clock, fit_clock
 from profiler.phases.bursts import find_bursts
 from profiler.phases.edges import Edges, measure_edges, slack
 from profiler.phases.fold import Fold, cycle_bounds, fold_cycles
 from profiler.phases.measure import apart, folded_ups, measured_ups, whole_phase, without_false_levels
 from profiler.phases.outliers import find_outliers
 from profiler.phases.phase import Outlier, Phase, with_downs
-from profiler.phases.timing import Clock, fit_clock
 from profiler.phases.traffic import Traffic
 from profiler.units import NS_PER_S
 

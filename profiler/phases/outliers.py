@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from profiler.period.length import robust_spread
-from profiler.period.medians import median
+from profiler.period.medians import median, robust_spread
 from profiler.phases.phase import Outlier
 from profiler.units import BITS_PER_BYTE, NS_PER_S
 

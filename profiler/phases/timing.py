@@ -1,75 +1,24 @@
-"""Whether iterations keep time like a clock, or each one begins where the one before it ended."""
+"""When iterations begin, without the error of reading it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.linalg import solveh_banded
 
-from profiler.period.length import MAX_LAG1, clock_error, keeps_time, lag1, robust_spread
-from profiler.period.medians import median
+from profiler.period.medians import median, robust_spread
+from profiler.period.timekeeping import MAX_LAG1, USUAL_SPREADS, lag1
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Clock", "fit_clock", "steadied"]
+__all__ = ["steadied"]
 
 MIN_CLOCKED: Final = 8
 """Fewer starts tell a clock from chance no better than chance."""
-NEAR_SPREADS: Final = 3.0
-"""Starts further off than this many spreads are no clock's: a stall, or a wrong one."""
-USUAL_SPREADS: Final = 4.0
-"""Lengths further from the others than this many spreads are stalls."""
 LEAST_OWN: Final = 1e-4
 """The part of lengths' variance that is the job's own is taken to be no less than this."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clock:
-    """Iterations begin at ``first_s`` and whole ``period_s`` later, a period known with standard error ``error_s``."""
-
-    first_s: float
-    period_s: float
-    error_s: float
-
-    def nearest(self, t_s: float) -> float:
-        """Return when the iteration nearest to a time begins."""
-        return self.first_s + self.period_s * round((t_s - self.first_s) / self.period_s)
-
-
-def fit_clock(starts_s: NDArray[np.float64], *, period_s: float, dt_s: float) -> Clock | None:
-    """Return the clock that starts keep, or None if they keep none.
-
-    Parameters
-    ----------
-    starts_s
-        Starts of iterations, increasing, shape (n_starts,).
-    period_s
-        Roughly how far apart they are; some may be missing.
-    dt_s
-        Window of the series that they were read from.
-
-    Notes
-    -----
-    The clock is fitted by least squares, without the starts that lie far off; `period.length.keeps_time` judges it.
-    """
-    if starts_s.size < MIN_CLOCKED:
-        return None
-    index = np.concatenate(([0.0], np.cumsum(np.rint(np.diff(starts_s) / period_s))))
-    near = np.ones(starts_s.size, dtype=bool)
-    for _ in range(2):
-        fitted_s, first_s = np.polyfit(index[near], starts_s[near], 1)
-        away_s = starts_s - (fitted_s * index + first_s)
-        spread_s = robust_spread(away_s)
-        near = np.abs(away_s) <= NEAR_SPREADS * spread_s + dt_s
-        if np.count_nonzero(near) < MIN_CLOCKED:
-            return None
-    if not keeps_time(away_s[near], dt_s=dt_s):
-        return None
-    error_s = clock_error(away_s[near], index[near], dt_s=dt_s)
-    return Clock(first_s=float(first_s), period_s=float(fitted_s), error_s=error_s)
 
 
 def steadied(starts_s: NDArray[np.float64], *, period_s: float) -> NDArray[np.float64]:
