@@ -10,6 +10,7 @@ import scipy.fft
 from numba import njit
 from numpy.typing import NDArray
 
+from profiler.period.medians import upper_quartile
 from profiler.period.peaks import vertices
 from profiler.period.prepare import Prepared, pool
 
@@ -140,9 +141,3 @@ def _walk(match: NDArray[np.float64], step: int, reach: int) -> NDArray[np.int64
             return found[:n_found]
         first, end = max(0, here + step - reach), min(match.size, here + step + reach + 1)
         here = first + int(np.argmax(match[first:end]))
-
-
-def upper_quartile(values: NDArray[np.float64]) -> float:
-    """Return the value that a quarter of the others reach."""
-    i = (3 * values.size) // 4
-    return float(np.partition(values, i)[i])

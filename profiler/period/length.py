@@ -77,7 +77,7 @@ def _grouped_median(lengths_s: NDArray[np.float64], dt_s: float) -> float:
     middle_s = median(lengths_s)
     below = np.count_nonzero(lengths_s < middle_s - 0.5 * dt_s)
     within = np.count_nonzero(np.abs(lengths_s - middle_s) <= 0.5 * dt_s)
-    return middle_s + dt_s * ((0.5 * lengths_s.size - below) / within - 0.5) if within else middle_s
+    return middle_s + dt_s * float((0.5 * lengths_s.size - below) / within - 0.5) if within else middle_s
 
 
 def _symmetric(period_s: float, error_s: float) -> Length:

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["median", "robust_spread"]
+__all__ = ["median", "robust_spread", "upper_quartile"]
 
 
 def median(values: NDArray[np.float64] | NDArray[np.int64]) -> float:
@@ -30,3 +30,9 @@ def median(values: NDArray[np.float64] | NDArray[np.int64]) -> float:
 def robust_spread(values: NDArray[np.float64]) -> float:
     """Return the standard deviation as the median absolute deviation tells it for a normal distribution."""
     return 1.4826 * median(np.abs(values - median(values)))
+
+
+def upper_quartile(values: NDArray[np.float64]) -> float:
+    """Return the value that a quarter of the others reach."""
+    i = (3 * values.size) // 4
+    return float(np.partition(values, i)[i])

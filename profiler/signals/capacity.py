@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_LOAD", "impossible"]
 
+SLACK_S: Final = 0.05
 MAX_LOAD: Final = 1.05
 """A rate over this many times the capacity cannot be; below it, the clock that timed the reads may be off."""
 
@@ -37,12 +38,14 @@ def impossible(
 
     Notes
     -----
-    A read timed a little late makes one window too short and the next too long, so a window must be over capacity
-    together with either neighbour as well.
+    A read timed late makes one window too short and the next too long, and a shaped port sends a burst from its bucket
+    faster than it may for long, so a window must be over capacity even if it were `SLACK_S` longer, and together with
+    either neighbour.
     """
     if not 0 < capacity_bps < float("inf"):
         raise UsageError(f"capacity_bps {capacity_bps}: must be positive and finite")
-    excess = delta_bytes - widths_ns * (MAX_LOAD * capacity_bps / BITS_PER_BYTE / NS_PER_S)
+    longest_ns = widths_ns + SLACK_S * NS_PER_S
+    excess = delta_bytes - longest_ns * (MAX_LOAD * capacity_bps / BITS_PER_BYTE / NS_PER_S)
     over = excess > 0
     if over.any() and over.size > 1:
         pairs_over = excess[1:] + excess[:-1] > 0

@@ -104,11 +104,13 @@ def test_a_counter_that_is_up_most_of_the_time_may_hold_several_jobs() -> None:
     assert found.confidence == 0.5
 
 
-def test_a_period_of_few_samples_is_not_said_with_confidence() -> None:
-    job = training_job(np.random.default_rng(9), period_s=7.0, duration_s=700.0, dt_s=1.0)
-    found = profile(job.series)
-    assert found.confidence is None or found.confidence <= 0.5
-    assert found.status != "periodic" or any("few samples" in warning for warning in found.warnings)
+def test_a_period_of_three_samples_warns_of_its_aliases_and_one_of_seven_does_not() -> None:
+    bursts = [Burst(0.5, 0.2, RATE)]
+    for period_s, is_warned in ((3.1, True), (7.1, False)):
+        job = training_job(np.random.default_rng(9), period_s=period_s, bursts=bursts, duration_s=700.0, dt_s=1.0)
+        found = profile(job.series)
+        assert found.period_s == pytest.approx(period_s, rel=2e-3)
+        assert any("few samples" in warning for warning in found.warnings) == is_warned
 
 
 def test_odd_reads_are_told() -> None:
