@@ -8,9 +8,11 @@ is polled; the `Reads` become a `profiler.signals.RateSeries`.
 
     Burst -> Iterations -> Traffic -> Counter -> Reads -> Labelled
 
-`FAMILIES` names every kind of traffic that the detector is measured on: those of `PERIODIC` have a period that it
-should find, those of `UNDERSAMPLED` one that it cannot, those of `NON_PERIODIC` and `IDLE` none. `draw_trace` draws one
-trace; `training_job` makes a job of given parameters.
+`FAMILIES` names every kind of traffic that detectors are compared on: those of `PERIODIC` have a period that they
+should find, those of `UNDERSAMPLED` one that they cannot, those of `NON_PERIODIC` and `IDLE` none. `HARD` are further
+ones: several jobs on one counter that are hard to part (`SHARED`), bursts that recur with no one period (`RECURRENT`).
+`draw_trace` draws one trace; `training_job` makes a job
+of given parameters.
 
 Examples
 --------
@@ -33,13 +35,25 @@ np.True_
 
 from profiler.synth.bursts import Burst
 from profiler.synth.counter import Counter
-from profiler.synth.families import FAMILIES, IDLE, NON_PERIODIC, PERIODIC, UNDERSAMPLED, Family, draw_trace
+from profiler.synth.families import (
+    FAMILIES,
+    HARD,
+    IDLE,
+    NON_PERIODIC,
+    PERIODIC,
+    RECURRENT,
+    SHARED,
+    UNDERSAMPLED,
+    Family,
+    draw_trace,
+)
 from profiler.synth.iterations import Iterations, draw_iterations
 from profiler.synth.jobs import training_job
 from profiler.synth.labelled import Labelled, TrueStatus
 from profiler.synth.noise import with_noise
 from profiler.synth.polls import (
     draw_holes,
+    draw_repeating_holes,
     exponential_polls,
     jittered_polls,
     regular_polls,
@@ -53,6 +67,7 @@ from profiler.synth.random_transfers import (
     random_bursts,
     single_event,
     telegraph,
+    three_lengths,
 )
 from profiler.synth.reads import T0_NS, Reads, duplicated, late, lost, stale
 from profiler.synth.steady_loads import (
@@ -69,9 +84,12 @@ from profiler.synth.traffic import Traffic
 
 __all__ = [
     "FAMILIES",
+    "HARD",
     "IDLE",
     "NON_PERIODIC",
     "PERIODIC",
+    "RECURRENT",
+    "SHARED",
     "T0_NS",
     "UNDERSAMPLED",
     "Burst",
@@ -87,6 +105,7 @@ __all__ = [
     "diurnal",
     "draw_holes",
     "draw_iterations",
+    "draw_repeating_holes",
     "draw_trace",
     "duplicated",
     "exponential_polls",
@@ -107,6 +126,7 @@ __all__ = [
     "stale",
     "steps",
     "telegraph",
+    "three_lengths",
     "training_job",
     "with_noise",
     "without",

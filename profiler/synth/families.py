@@ -13,7 +13,8 @@ from profiler.synth.congested_jobs import congested
 from profiler.synth.counted_jobs import refreshed, resets, wrap
 from profiler.synth.events import checkpoints
 from profiler.synth.labelled import Labelled
-from profiler.synth.pairs import two_jobs
+from profiler.synth.loaded_jobs import stepping_base
+from profiler.synth.pairs import near_pairs, ratio_pairs, three_jobs, two_jobs
 from profiler.synth.plan import log_uniform
 from profiler.synth.random_transfers import (
     heavy_tailed,
@@ -22,8 +23,9 @@ from profiler.synth.random_transfers import (
     random_bursts,
     single_event,
     telegraph,
+    three_lengths,
 )
-from profiler.synth.sampled_jobs import aliased, holes, irregular, missing, stale_reads
+from profiler.synth.sampled_jobs import aliased, holes, irregular, missing, repeating_holes, stale_reads
 from profiler.synth.shaped_jobs import accumulation, gpt, nested, square, two_level, vgg
 from profiler.synth.steady_loads import (
     autoregressive,
@@ -37,7 +39,18 @@ from profiler.synth.steady_loads import (
 )
 from profiler.synth.timed_jobs import coarse, drift, few_periods, jitter, medium_coarse, noise_floor
 
-__all__ = ["FAMILIES", "IDLE", "NON_PERIODIC", "PERIODIC", "UNDERSAMPLED", "Family", "draw_trace"]
+__all__ = [
+    "FAMILIES",
+    "HARD",
+    "IDLE",
+    "NON_PERIODIC",
+    "PERIODIC",
+    "RECURRENT",
+    "SHARED",
+    "UNDERSAMPLED",
+    "Family",
+    "draw_trace",
+]
 
 Family = Callable[[np.random.Generator], Labelled]
 """Makes a trace of at most 10^4 samples whose parameters it draws itself."""
@@ -65,15 +78,24 @@ PERIODIC: Final[dict[str, Family]] = {
     "nested": nested,
     "noise_floor": noise_floor,
     "refreshed": refreshed,
+    "repeating_holes": repeating_holes,
     "resets": resets,
     "square": square,
     "stale": stale_reads,
+    "stepping_base": stepping_base,
     "two_jobs": two_jobs,
     "two_level": two_level,
     "vgg": vgg,
     "wrap": wrap,
 }
 """Families of training jobs, whose period a detector should find."""
+
+SHARED: Final[dict[str, Family]] = {
+    "near_pairs": near_pairs,
+    "ratio_pairs": ratio_pairs,
+    "three_jobs": three_jobs,
+}
+"""Families of several jobs on one counter that are hard to part: any of their periods is right, and no other."""
 
 UNDERSAMPLED: Final[dict[str, Family]] = {"aliased": aliased}
 """Families of training jobs whose reads cannot show their period."""
@@ -95,15 +117,19 @@ NON_PERIODIC: Final[dict[str, Callable[..., Labelled]]] = {
 }
 """Generators of traffic that has no period; each takes ``rng``, ``duration_s`` and ``dt_s``."""
 
+RECURRENT: Final[dict[str, Callable[..., Labelled]]] = {"three_lengths": three_lengths}
+"""Generators of equal bursts that recur, but with no one period: the hardest of what has none; each takes ``rng``,
+``duration_s`` and ``dt_s``."""
+
 IDLE: Final[dict[str, Callable[..., Labelled]]] = {"idle_keepalives": idle_keepalives}
 """Generators of what passes where nothing is done; each takes ``rng``, ``duration_s`` and ``dt_s``."""
 
 _EVENT_LENGTHS: Final = {"poisson_transfers": "mean_gap_s", "telegraph": "mean_hold_s"}
-_AT_SAMPLING: Final = NON_PERIODIC | IDLE
+_AT_SAMPLING: Final = NON_PERIODIC | RECURRENT | IDLE
 
 
 def draw_trace(family: str, *, seed: int) -> Labelled:
-    """Draw a trace of a family of `FAMILIES`, whose randomness no other family shares at the same seed.
+    """Draw a trace of a family of `FAMILIES` or `HARD`, whose randomness no other family shares at the same seed.
 
     Raises
     ------
@@ -116,9 +142,10 @@ def draw_trace(family: str, *, seed: int) -> Labelled:
     >>> trace.status, trace.period_s == draw_trace("vgg", seed=1).period_s
     ('periodic', True)
     """
-    if family not in FAMILIES:
-        raise UsageError(f"family {family!r}: there is none of this name; choose one of {', '.join(sorted(FAMILIES))}")
-    return FAMILIES[family](np.random.default_rng([seed, zlib.crc32(family.encode())]))
+    known = FAMILIES | HARD
+    if family not in known:
+        raise UsageError(f"family {family!r}: there is none of this name; choose one of {', '.join(sorted(known))}")
+    return known[family](np.random.default_rng([seed, zlib.crc32(family.encode())]))
 
 
 def _family(name: str) -> Family:
@@ -136,5 +163,8 @@ def _family(name: str) -> Family:
     return draw
 
 
-FAMILIES: Final[dict[str, Family]] = PERIODIC | UNDERSAMPLED | {name: _family(name) for name in _AT_SAMPLING}
-"""All families. The truth of each trace is in its `Labelled`."""
+FAMILIES: Final[dict[str, Family]] = PERIODIC | UNDERSAMPLED | {name: _family(name) for name in NON_PERIODIC | IDLE}
+"""The families that detectors are compared on. The truth of each trace is in its `Labelled`."""
+
+HARD: Final[dict[str, Family]] = SHARED | {name: _family(name) for name in RECURRENT}
+"""The families of `SHARED` and `RECURRENT`, on which no period but a true one should be given."""

@@ -8,7 +8,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["draw_holes", "exponential_polls", "jittered_polls", "regular_polls", "repeating_polls", "without"]
+__all__ = [
+    "draw_holes",
+    "draw_repeating_holes",
+    "exponential_polls",
+    "jittered_polls",
+    "regular_polls",
+    "repeating_polls",
+    "without",
+]
 
 LEAST_GAP: Final = 0.02
 """Shortest gap between random polls over the mean one: reading takes a time of its own."""
@@ -22,6 +30,15 @@ REPEAT_POLLS: Final = (26, 53, 105)
 SHORTEST_HOLE: Final = 10.0
 """In typical gaps; where fewer polls are missing a series still knows its windows."""
 LONGEST_HOLE: Final = 0.125
+HOLE_EVERY_S: Final = (8.0, 120.0)
+"""How often a busy collector misses polls, as long as it rotates its files or walks its other switches."""
+HOLE_LENGTH_S: Final = (5.0, 60.0)
+COLLECTOR_DT_S: Final = 0.1
+"""Polls at which holes are that long; where polls are faster, holes are shorter in proportion."""
+MOST_MISSED: Final = 0.6
+"""Part of the time that repeating holes take, at most."""
+FEWEST_HOLES: Final = 4.0
+"""Repeating holes of a recording, at least."""
 
 
 def regular_polls(*, duration_s: float, dt_s: float) -> NDArray[np.float64]:
@@ -71,6 +88,21 @@ def draw_holes(rng: np.random.Generator, *, duration_s: float, dt_s: float) -> l
     lengths_s = np.exp(rng.uniform(np.log(shortest_s), np.log(max(shortest_s, LONGEST_HOLE * duration_s)), n_holes))
     starts_s = rng.uniform(0, duration_s - lengths_s)
     return [(float(start_s), float(start_s + length_s)) for start_s, length_s in zip(starts_s, lengths_s, strict=True)]
+
+
+def draw_repeating_holes(rng: np.random.Generator, *, duration_s: float, dt_s: float) -> list[tuple[float, float]]:
+    """Draw holes of one length that come again and again, [start, end) in seconds.
+
+    They take 5 to 60 s and come every 8 to 120 s, or as many polls as that is at ten polls a second where polls are
+    faster.
+    """
+    scale = min(1.0, dt_s / COLLECTOR_DT_S)
+    low_s, high_s = (scale * every_s for every_s in HOLE_EVERY_S)
+    every_s = float(np.exp(rng.uniform(np.log(low_s), np.log(max(low_s, min(high_s, duration_s / FEWEST_HOLES))))))
+    longest_s = min(scale * HOLE_LENGTH_S[1], MOST_MISSED * every_s)
+    length_s = rng.uniform(min(scale * HOLE_LENGTH_S[0], longest_s), longest_s)
+    starts_s = np.arange(rng.uniform(0, every_s), duration_s, every_s)
+    return [(float(start_s), float(start_s + length_s)) for start_s in starts_s]
 
 
 def _until(polls_s: NDArray[np.float64], *, duration_s: float) -> NDArray[np.float64]:

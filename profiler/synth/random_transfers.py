@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from profiler.errors import UsageError
 from profiler.synth.counter import Counter
 from profiler.synth.labelled import Labelled, label
 from profiler.synth.plan import log_uniform
@@ -22,6 +23,7 @@ __all__ = [
     "random_bursts",
     "single_event",
     "telegraph",
+    "three_lengths",
 ]
 
 TAIL_INDEX: Final = (1.1, 1.8)
@@ -31,6 +33,16 @@ TAIL_INDEX: Final = (1.1, 1.8)
 """
 MEAN_EVENTS: Final = (30.0, 300.0)
 """Transfers of a recording, where their number is drawn."""
+GAP_SPREAD: Final = (0.25, 0.9)
+"""Standard deviation of the intervals between bursts at random over their mean, as it may be asked for."""
+LEAST_APERIODIC_SPREAD: Final = 0.4
+"""Where intervals vary by less, their mean says something of the next one: neither a period nor silence is at fault."""
+MIDDLE_STEPS: Final = (3, 4, 5)
+MIDDLE_BEYOND: Final = (0.15, 0.35)
+"""The middle of three lengths over the shortest, in halves, and how far beyond: were all three whole halves, starts
+would keep a clock of that pace."""
+LONGEST_RATIO: Final = (3.2, 5.5)
+"""The longest of three lengths over the shortest; intervals then vary by 0.4 of their mean or more."""
 
 
 def poisson_transfers(
@@ -53,10 +65,53 @@ def telegraph(
     return _read(_bursts(up_s, rate_bps).within(duration_s), duration_s=duration_s, dt_s=dt_s)
 
 
-def random_bursts(rng: np.random.Generator, *, duration_s: float, dt_s: float, rate_bps: float = RATE_BPS) -> Labelled:
-    """Make equal bursts at random with a least gap between them: intervals that vary by half of their mean or more."""
-    traffic = _random_bursts(rng, duration_s=duration_s, rate_bps=rate_bps)
+def random_bursts(
+    rng: np.random.Generator,
+    *,
+    duration_s: float,
+    dt_s: float,
+    rate_bps: float = RATE_BPS,
+    spread_frac: float | None = None,
+) -> Labelled:
+    """Make equal bursts at random with a least gap between them.
+
+    Parameters
+    ----------
+    rng
+        Source of randomness.
+    duration_s, dt_s
+        Length of the recording and the sampling interval, in seconds.
+    rate_bps
+        Rate of a burst in bit/s.
+    spread_frac
+        Standard deviation of the intervals over their mean, 0.25 to 0.9; drawn from 0.4 to 0.9 if None. The truth says
+        ``aperiodic`` for each; but below 0.4 such bursts may as well be a job that wanders badly, and a detector that
+        gives their mean interval is not to be blamed.
+
+    Raises
+    ------
+    UsageError
+        If the spread is out of its range.
+    """
+    traffic = _random_bursts(rng, duration_s=duration_s, rate_bps=rate_bps, spread_frac=spread_frac)
     return _read(traffic, duration_s=duration_s, dt_s=dt_s)
+
+
+def three_lengths(rng: np.random.Generator, *, duration_s: float, dt_s: float, rate_bps: float = RATE_BPS) -> Labelled:
+    """Make bursts that recur after one of three fixed lengths, in random order: equal bursts, but no one period.
+
+    Batches of three sizes, drawn at random, beat like this. The lengths have no common part that starts could keep
+    time with, and intervals vary by four tenths of their mean or more.
+    """
+    n_bursts = round(log_uniform(rng, *MEAN_EVENTS))
+    middle = rng.choice(MIDDLE_STEPS) / 2 + rng.uniform(*MIDDLE_BEYOND)
+    lengths = np.array([1.0, middle, rng.uniform(*LONGEST_RATIO)])
+    order = rng.integers(lengths.size, size=2 * n_bursts)
+    shortest_s = duration_s / n_bursts / lengths.mean()
+    starts_s = shortest_s * np.cumsum(lengths[order])
+    width_s = shortest_s * rng.uniform(0.2, 0.8)
+    up_s = np.stack([starts_s, starts_s + width_s], axis=1)
+    return _read(_bursts(up_s, rate_bps).within(duration_s), duration_s=duration_s, dt_s=dt_s)
 
 
 def heavy_tailed(rng: np.random.Generator, *, duration_s: float, dt_s: float, rate_bps: float = RATE_BPS) -> Labelled:
@@ -90,12 +145,19 @@ def poll_artefacts(rng: np.random.Generator, *, duration_s: float, dt_s: float, 
     return label(at_own_ticks(reads), reads=reads, status="aperiodic", bursts_s=[bursts.edges_s])
 
 
-def _random_bursts(rng: np.random.Generator, *, duration_s: float, rate_bps: float) -> Traffic:
+def _random_bursts(
+    rng: np.random.Generator, *, duration_s: float, rate_bps: float, spread_frac: float | None = None
+) -> Traffic:
+    """Draw bursts whose intervals are a least one and an exponential rest, which is all that varies."""
+    low, high = GAP_SPREAD
+    if spread_frac is not None and not low <= spread_frac <= high:
+        raise UsageError(f"random_bursts: spread_frac {spread_frac} must be {low} to {high}")
     n_bursts = round(log_uniform(rng, *MEAN_EVENTS))
-    free_s = duration_s / n_bursts / rng.uniform(1.2, 1.9)
-    gaps_s = (duration_s / n_bursts - free_s) + free_s * rng.exponential(size=2 * n_bursts)
+    free = rng.uniform(LEAST_APERIODIC_SPREAD, high) if spread_frac is None else spread_frac
+    mean_s = duration_s / n_bursts
+    gaps_s = mean_s * (1 - free + free * rng.exponential(size=2 * n_bursts))
     starts_s = np.cumsum(gaps_s)
-    width_s = (duration_s / n_bursts - free_s) * rng.uniform(0.4, 0.95)
+    width_s = mean_s * (1 - free) * rng.uniform(0.4, 0.95)
     return _bursts(np.stack([starts_s, starts_s + width_s], axis=1), rate_bps).within(duration_s)
 
 

@@ -10,8 +10,15 @@ from numpy.typing import NDArray
 from profiler.synth.counter import Counter
 from profiler.synth.jobs import Job, draw_job
 from profiler.synth.labelled import Labelled, label
-from profiler.synth.plan import Plan, draw_rate_bps, log_uniform
-from profiler.synth.polls import draw_holes, exponential_polls, jittered_polls, regular_polls, without
+from profiler.synth.plan import SHORTEST_PERIOD_S, Plan, draw_rate_bps, log_uniform
+from profiler.synth.polls import (
+    draw_holes,
+    draw_repeating_holes,
+    exponential_polls,
+    jittered_polls,
+    regular_polls,
+    without,
+)
 from profiler.synth.reads import duplicated, late, lost, stale
 from profiler.synth.shaped_jobs import draw_steady_job, with_background
 from profiler.synth.shapes import WIDTH_FRAC, one_burst
@@ -21,11 +28,15 @@ if TYPE_CHECKING:
 
     from profiler.synth.traffic import Traffic
 
-__all__ = ["WiredJob", "aliased", "holes", "irregular", "missing", "stale_reads"]
+__all__ = ["WiredJob", "aliased", "holes", "irregular", "missing", "repeating_holes", "stale_reads"]
 
 LOST_FRAC: Final = 0.05
 N_MISLAID: Final = 5
 """Reads that come late, and reads that come twice."""
+UNTORN_SAMPLES: Final = (50.0, 200.0)
+"""Samples a period of jobs of at most `UNTORN_PERIOD_S`, so that polls are at least twice a second, and a hole of
+seconds misses ten of them."""
+UNTORN_PERIOD_S: Final = (SHORTEST_PERIOD_S, 25.0)
 SPARE_SAMPLES: Final = 9_500
 """Mean number of random reads that stays below 10^4."""
 
@@ -80,6 +91,14 @@ def holes(rng: np.random.Generator) -> Labelled:
     """Make a job in whose recording one to four holes lie, together up to half of it."""
     wired = WiredJob.draw(rng, Plan.draw(rng, n_cycles=(25.0, 300.0)))
     gaps_s = draw_holes(rng, duration_s=wired.plan.duration_s, dt_s=wired.plan.dt_s)
+    return wired.job.labelled(Counter().read(wired.traffic, without(wired.polls_s(), gaps_s)))
+
+
+def repeating_holes(rng: np.random.Generator) -> Labelled:
+    """Make a job in whose recording holes of one length come at an interval of their own, up to six tenths of it."""
+    plan = Plan.draw(rng, period_s=UNTORN_PERIOD_S, samples_per_period=UNTORN_SAMPLES, n_cycles=(40.0, 200.0))
+    wired = WiredJob.draw(rng, plan)
+    gaps_s = draw_repeating_holes(rng, duration_s=plan.duration_s, dt_s=plan.dt_s)
     return wired.job.labelled(Counter().read(wired.traffic, without(wired.polls_s(), gaps_s)))
 
 

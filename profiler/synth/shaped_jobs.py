@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from profiler.synth.labelled import Labelled
 
 __all__ = [
+    "FINE_SAMPLES",
     "STEADY_JITTER",
     "accumulation",
     "draw_steady_job",
