@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,8 @@ __all__ = ["CollectiveEvents"]
 
 _LATEST_NS = 1 << 62
 """The year 2116: a time beyond it was given in another unit."""
+LONGEST_NS: Final = 86_400e9
+"""A day: NCCL's watchdog ends a job whose collective takes half an hour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, init=False, repr=False)
@@ -30,7 +32,8 @@ class CollectiveEvents:
     start_ns
         When each began, UTC epoch ns; int64. Given in any order.
     duration_ns
-        How long each took; float64, NaN where it is not known; None if none is.
+        How long each took; float64, NaN where it is not known; None if none is. No collective takes no time or more
+        than a day: such durations become NaN, and a note says how many.
     bytes
         Size of each one's message, which is not what it puts on a wire (see Notes); float64, NaN where it is not known;
         None if none is.
@@ -92,11 +95,12 @@ class CollectiveEvents:
         for name, column in columns.items():
             if column.size != start.size:
                 raise BadInput(f"CollectiveEvents: {column.size} of {name} for {start.size} events; give one for each")
-            ordered = column[order]
-            ordered.setflags(write=False)
-            object.__setattr__(self, name, ordered)
-        for name, text in {"host": host, "device": device, "port": port, "notes": tuple(notes)}.items():
+            object.__setattr__(self, name, column[order])
+        said = (*notes, *_forget_impossible(self.duration_ns))
+        for name, text in {"host": host, "device": device, "port": port, "notes": said}.items():
             object.__setattr__(self, name, text)
+        for name in columns:
+            getattr(self, name).setflags(write=False)
 
     def __repr__(self) -> str:
         return f"CollectiveEvents({self.label or '-'}: {self.n_events} events in {self.span_s:g} s)"
@@ -169,3 +173,13 @@ def _amounts(name: str, given: ArrayLike | None, *, n_events: int) -> NDArray[np
             "or NaN where it is not known"
         )
     return amounts
+
+
+def _forget_impossible(duration_ns: NDArray[np.float64]) -> tuple[str, ...]:
+    """Put NaN in place of durations that no collective has, and return a note that says so, if any were."""
+    impossible = (duration_ns == 0) | (duration_ns > LONGEST_NS)
+    n_impossible = int(np.count_nonzero(impossible))
+    duration_ns[impossible] = np.nan
+    if not n_impossible:
+        return ()
+    return (f"{n_impossible} of {duration_ns.size} collectives took no time or more than a day: not believed",)

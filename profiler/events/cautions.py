@@ -29,12 +29,12 @@ def cautions(events: CollectiveEvents, iterations: Iterations) -> tuple[str, ...
         ),
         (
             n_without_size > 0,
-            f"no size is given for {n_without_size} of {events.n_events} collectives: rates of phases that hold one "
+            f"no size is known for {n_without_size} of {events.n_events} collectives: rates of phases that hold one "
             "are not known, which is not zero",
         ),
         (
             n_without_time > 0,
-            f"no duration is given for {n_without_time} of {events.n_events} collectives: Up and Down cannot be told "
+            f"no duration is known for {n_without_time} of {events.n_events} collectives: Up and Down cannot be told "
             "apart, and the one phase is the whole iteration",
         ),
         (n_outside > 0, f"{n_outside} collectives outside the repeating block: checkpoints, validation, logs"),

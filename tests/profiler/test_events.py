@@ -164,7 +164,7 @@ def test_sizes_that_are_not_known_are_no_zeros() -> None:
     assert [phase["rate_bps"] for phase in document["phases"]] == [None, 0.0, None, 0.0, None, 0.0]
     assert (document["mean_bps"], document["peak_bps"]) == (None, None)
     assert document["duty_frac"] == pytest.approx(0.12)
-    assert any("no size is given for 12 of 12 collectives" in warning for warning in found.warnings)
+    assert any("no size is known for 12 of 12 collectives" in warning for warning in found.warnings)
     with pytest.raises(BadInput, match="rate_bps"):
         TrafficProfile.from_dict(document)
 

@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from profiler.errors import BadInput
 from profiler.events import profile_events
+from profiler.importers.traces import plain_pickle
 from profiler.importers.traces.plain_pickle import load_plain
 from profiler.sources import read_sources
 from tests.data import shared
@@ -162,6 +165,83 @@ def test_nothing_but_plain_values_is_let_through(data: bytes) -> None:
 def test_a_damaged_pickle_is_said_to_be_and_fills_no_memory(data: bytes) -> None:
     with pytest.raises(BadInput, match=r"^d: "):
         load_plain(data, name="d")
+
+
+DOUBLED = b"".join(b"q%c](%be" % (i, b"h%c" % i * 2000) for i in range(1, 4))
+"""Puts what is on the stack into a list 2000 times, and that list again, and that."""
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\x80\x02}N" + b"\x85" * 3_000_000 + b"Ns.", "more than 16 deep"),
+        (b"\x80\x02" + b"]" * 100_000 + b"a" * 99_999 + b".", "more than 16 deep"),
+        (b"\x80\x02" + b"(" * 100_000 + b"l" * 100_000 + b".", "more than 16 deep"),
+        (b"\x80\x02}" + b"(" * 17 + b"K\x01" + b"t" * 17 + b"Ns.", "more than 16 deep"),
+        (b"\x80\x02]N" + b"".join(b"q%ch%ch%c\x87" % (i, i, i) for i in range(1, 20)) + b".", "more than 16 deep"),
+        (b"\x80\x02]q\x00h\x00a.", "holds itself"),
+        (b"\x80\x02]q\x00\x85h\x00K\x01a.", "grows after another holds it"),
+        (b"\x80\x02}N\x85Ns.", "key is neither"),
+        (b"\x80\x02(N\x85Nd.", "key is neither"),
+        (b"\x80\x02}(N\x85Nu.", "key is neither"),
+        (b"\x80\x02N" + DOUBLED + b".", "more than 100000000 values"),
+        (pickle.dumps(["x" * 2_000_000] * 1000), "more than 100000000 values"),
+    ],
+)
+def test_values_deeper_or_larger_than_a_dump_are_refused_before_one_is_made(
+    data: bytes, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plain_pickle, "_PlainUnpickler", None)
+    with pytest.raises(BadInput, match=rf"^d: byte \d+: .*{message}"):
+        load_plain(data, name="d")
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
+    lambda parts: (
+        st.lists(parts) | st.lists(parts).map(tuple) | st.dictionaries(st.text() | st.integers() | st.none(), parts)
+    ),
+)
+
+
+@given(PLAIN, st.integers(3, pickle.HIGHEST_PROTOCOL))
+def test_any_plain_value_comes_through(value: Any, protocol: int) -> None:
+    shared = [value, [value, value]]
+    assert load_plain(pickle.dumps(shared, protocol=protocol), name="d") == shared
+
+
+@pytest.mark.parametrize("place", ["profiling_name", "input_dtypes", "output_sizes", "process_group", "state"])
+def test_lists_of_lists_in_place_of_names_and_sizes_are_not_followed(tmp_path: Path, place: str) -> None:
+    document = dump()
+    document["entries"][4][place] = "DEEP"
+    text = json.dumps(document).replace('"DEEP"', "[" * 990 + '"x"' + "]" * 990)
+    document["entries"][4][place] = [[[["x"]]]]
+
+    for name, content in (("json_0", text), ("pickle_0", pickle.dumps(document))):
+        _, found, problems = read_sources(put(tmp_path / name, content))
+        assert sum(events.n_events for events in found) == 12
+        assert problems == []
+
+
+@pytest.mark.parametrize("shape", [[10**200, 10**200], [1e154, 1.5e154], [1 << 45], ["9"], [-1], [float("inf")], [[3]]])
+def test_a_size_that_no_tensor_has_is_not_known_and_costs_no_other(tmp_path: Path, shape: list[Any]) -> None:
+    document = dump()
+    document["entries"][4].update(input_sizes=[shape] * 3, output_sizes=[shape] * 3)
+
+    _, (events,), _ = read_sources(put(tmp_path / "d_0", pickle.dumps(document)))
+    assert np.flatnonzero(np.isnan(events.bytes)).tolist() == [4]
+
+
+def test_an_empty_group_and_long_names_are_read_as_any_other(tmp_path: Path) -> None:
+    document = dump(process_group=[])
+    for i, given_entry in enumerate(document["entries"]):
+        given_entry["profiling_name"] = "x" * 100_000 + str(i % 3)
+
+    _, (events,), _ = read_sources(put(tmp_path / "d_0", json.dumps(document)))
+    assert events.port == ""
+    assert profile_events(events).period_s == pytest.approx(0.1)
+    assert len(set(events.key.tolist())) == 3
+    assert events.key.dtype.itemsize <= 4 * 120
 
 
 def test_plain_values_come_through_as_they_were() -> None:

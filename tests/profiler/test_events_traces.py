@@ -220,3 +220,35 @@ def test_two_steps_whose_kernels_wait_for_other_ranks_are_not_enough(rank: int) 
     assert {one.status for one in found} == {"insufficient"}
     assert all((one.need_more_s or 0.0) > 0.6 for one in found)
     assert sum(one.n_events for one in events) == 10
+
+
+@pytest.mark.parametrize("duration_us", [0, 9e10, 1e298, -5.0, "5"])
+def test_a_duration_that_no_collective_has_is_not_known_and_said(tmp_path: Path, duration_us: Any) -> None:
+    made = kernels()
+    for event in made:
+        event["dur"] = duration_us
+
+    (events,), _ = read(put(tmp_path / "t.json", json.dumps(trace(made))))
+    found = profile_events(events)
+    assert found.period_s == pytest.approx(0.1)
+    assert [(phase.kind, phase.width_s) for phase in found.phases] == [("up", found.period_s)]
+    believed = "12 of 12 collectives took no time or more than a day" in " ".join(found.warnings)
+    assert believed == (isinstance(duration_us, int | float) and duration_us >= 0)
+    assert any("no duration is known for 12 of 12" in warning for warning in found.warnings)
+
+
+def test_a_message_larger_than_any_memory_has_no_rate(tmp_path: Path) -> None:
+    made = kernels(elements=10**299)
+    (events,), _ = read(put(tmp_path / "t.json", json.dumps(trace(made))))
+    found = profile_events(events)
+    assert found.period_s is None or found.mean_bps is None
+    assert all(phase.rate_bps != phase.rate_bps for phase in found.phases if phase.kind == "up")
+    assert _has_no_sizes(events)
+
+
+def test_what_stands_in_place_of_a_name_is_not_followed(tmp_path: Path) -> None:
+    deep = "[" * 990 + "]" * 990
+    text = json.dumps(trace(kernels(group="DEEP"))).replace('"DEEP"', deep).replace('"allreduce"', deep)
+    (events,), _ = read(put(tmp_path / "t.json", text))
+    assert events.port == "default_pg:[[?]]"
+    assert profile_events(events).period_s == pytest.approx(0.1)

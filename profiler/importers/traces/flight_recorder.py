@@ -17,6 +17,7 @@ from profiler.importers.contents import kind_of
 from profiler.importers.traces.gathering import Gathering, Member
 from profiler.importers.traces.plain_pickle import is_pickle, load_plain
 from profiler.importers.traces.sizes import amount, message_bytes, tensor_elements
+from profiler.importers.traces.texts import text_of
 
 if TYPE_CHECKING:
     from profiler.collectives import CollectiveEvents
@@ -110,12 +111,17 @@ def _member(entry: Any, source: Input, *, host: str | None) -> Member | None:  #
     created_ns, group = entry.get("time_created_ns"), entry.get("process_group", entry.get("pg_name"))
     if isinstance(created_ns, bool) or not isinstance(created_ns, int) or not 0 < created_ns < 1 << 62:
         return None
-    if isinstance(group, list | tuple):
-        name, *about = map(str, group)
-        group = f"{about[0]}:{name}" if about and about[0] not in ("", "undefined") else name
     rank = _RANK.search(source.stem)
     device = f"rank{int(rank[1])}" if rank else ""
-    return None if group is None else Member(host or source.default_host, device, str(group))
+    return None if group is None else Member(host or source.default_host, device, _port(group))
+
+
+def _port(group: Any) -> str:  # noqa: ANN401 - whatever a file holds
+    """Return what names a group, which is given by its name, or by name and description."""
+    if not isinstance(group, list | tuple):
+        return text_of(group)
+    name, about = [*(text_of(part) for part in group[:2]), "", ""][:2]
+    return f"{about}:{name}" if about not in ("", "undefined") else name
 
 
 def _is_completed(entry: Mapping[str, Any]) -> bool:
@@ -124,7 +130,7 @@ def _is_completed(entry: Mapping[str, Any]) -> bool:
 
 def _n_bytes(entry: Mapping[str, Any]) -> float:
     dtypes = entry.get("input_dtypes") or entry.get("output_dtypes")
-    if not isinstance(dtypes, list | tuple) or len(set(map(str, dtypes))) != 1:
+    if not isinstance(dtypes, list | tuple) or len(set(map(text_of, dtypes))) != 1:
         return message_bytes(dtype=None)
     sizes = (tensor_elements(entry.get(name)) for name in ("input_sizes", "output_sizes"))
     return message_bytes(*sizes, dtype=dtypes[0])
@@ -132,4 +138,4 @@ def _n_bytes(entry: Mapping[str, Any]) -> float:
 
 def _key(entry: Mapping[str, Any]) -> str:
     told = (entry.get(name) for name in ("profiling_name", "input_dtypes", "input_sizes", "output_sizes"))
-    return " ".join(map(str, told))
+    return " ".join(map(text_of, told))

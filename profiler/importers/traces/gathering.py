@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from profiler.collectives import CollectiveEvents
+from profiler.importers.traces.texts import shortened
 
 __all__ = ["Gathering", "Member"]
 
@@ -47,6 +48,7 @@ class Gathering:
     def add(self, member: Member, *, start_ns: int, duration_ns: float, n_bytes: float, key: str) -> None:
         """Take a collective; NaN where a duration or a size is not known."""
         columns = self._columns.setdefault(member, _Columns())
+        key = shortened(key)
         columns.start_ns.append(start_ns)
         columns.duration_ns.append(duration_ns)
         columns.bytes.append(n_bytes)

@@ -10,7 +10,8 @@ import orjson
 
 from profiler.errors import BadInput
 from profiler.importers.traces.gathering import Gathering, Member
-from profiler.importers.traces.sizes import amount
+from profiler.importers.traces.sizes import amount, possible_bytes
+from profiler.importers.traces.texts import text_of
 
 if TYPE_CHECKING:
     from profiler.collectives import CollectiveEvents
@@ -138,11 +139,15 @@ def _collective(document: Mapping[str, Any], given: Mapping[str, Any], *, prefix
         return None
     size = given.get(f"{prefix}_msg_size_bytes")
     return _Record(
-        member=Member(str(metadata.get("hostname", host)), f"rank{header.get('rank', '')}", str(header.get("id", ""))),
+        member=Member(
+            text_of(metadata.get("hostname", host)),
+            f"rank{text_of(header.get('rank', ''))}",
+            text_of(header.get("id", "")),
+        ),
         start_ns=round(begin_us) * _NS_PER_US,
         duration_ns=run_us * _NS_PER_US,
-        n_bytes=amount(size),
-        key=f"{given.get(prefix, '')} {size}",
+        n_bytes=possible_bytes(amount(size)),
+        key=f"{text_of(given.get(prefix, ''))} {text_of(size)}",
         number=given.get(f"{prefix}_sn"),
         is_dumped=math.isnan(start_us),
     )

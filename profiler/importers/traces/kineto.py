@@ -15,6 +15,7 @@ from profiler.errors import BadInput
 from profiler.importers.traces.chrome import ChromeTrace
 from profiler.importers.traces.gathering import Gathering, Member
 from profiler.importers.traces.sizes import amount, message_bytes
+from profiler.importers.traces.texts import text_of
 
 if TYPE_CHECKING:
     from profiler.collectives import CollectiveEvents
@@ -89,7 +90,8 @@ def read_kineto(source: Input, options: Options) -> tuple[list[CollectiveEvents]
 def _gathered(kernels: list[_Kernel], header: Mapping[str, Any], *, host: str) -> list[CollectiveEvents]:
     base_ns = _whole(header.get("baseTimeNanoseconds"))
     info = header.get("distributedInfo")
-    rank = info.get("rank") if isinstance(info, dict) else None
+    given = info.get("rank") if isinstance(info, dict) else None
+    rank = None if given is None else text_of(given)
     one_gpu = len({kernel.gpu for kernel in kernels}) == 1
     gathering = Gathering()
     for kernel in kernels:
@@ -117,7 +119,7 @@ def _kernel(event: Mapping[str, Any]) -> _Kernel | None:
     given: Mapping[str, Any] = args if isinstance(args, dict) else {}
     whole_us = math.floor(start_us)
     return _Kernel(
-        gpu=str(given.get("device", event.get("pid", ""))),
+        gpu=text_of(given.get("device", event.get("pid", ""))),
         port=_port(given, event),
         start_ns=whole_us * _NS_PER_US + round((start_us - whole_us) * _NS_PER_US),
         duration_ns=amount(event.get("dur")) * _NS_PER_US,
@@ -131,16 +133,16 @@ def _kernel(event: Mapping[str, Any]) -> _Kernel | None:
 def _port(given: Mapping[str, Any], event: Mapping[str, Any]) -> str:
     group = given.get("Process Group Name")
     if not group:
-        return f"stream{given.get('stream', event.get('tid', ''))}"
+        return f"stream{text_of(given.get('stream', event.get('tid', '')))}"
     about = given.get("Process Group Description")
-    return f"{about}:{group}" if about and about != "undefined" else str(group)
+    return f"{text_of(about)}:{text_of(group)}" if about and about != "undefined" else text_of(group)
 
 
 def _key(name: str, given: Mapping[str, Any]) -> str:
     """Return what is the same of a collective in every iteration: its kernel, and its size where it is told."""
     kernel = name.partition("(")[0]
     told = [given[part] for part in ("Collective name", "dtype", "In msg nelems", "Out msg nelems") if part in given]
-    return " ".join(map(str, [kernel, *told]))
+    return " ".join(map(text_of, [kernel, *told]))
 
 
 def _whole(value: Any) -> int:  # noqa: ANN401 - whatever a file holds

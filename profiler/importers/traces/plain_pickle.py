@@ -1,7 +1,8 @@
 """`load_plain`: a pickle of plain values, opened without ever running what it says.
 
 A pickle is a program, which may import and call anything [1]_. Only the instructions that make numbers, text, lists,
-tuples, dicts and None are let through, each looked at before the first one is carried out.
+tuples, dicts and None are let through, each looked at before the first one is carried out, and only if what they make
+is no deeper and larger than a dump.
 
 References
 ----------
@@ -17,6 +18,7 @@ from collections import deque
 from typing import Any, Final, NoReturn
 
 from profiler.errors import BadInput
+from profiler.importers.traces.pickle_shape import PickleShape
 
 __all__ = ["PLAIN_INSTRUCTIONS", "is_pickle", "load_plain"]
 
@@ -58,7 +60,8 @@ def load_plain(data: bytes, *, name: str) -> Any:  # noqa: ANN401 - any plain va
     Raises
     ------
     BadInput
-        If it would make anything but plain values (nothing of it is carried out then), or is damaged.
+        If it would make anything but plain values, or too deep or too large ones (nothing of it is carried out then),
+        or is damaged.
 
     Examples
     --------
@@ -75,6 +78,7 @@ def load_plain(data: bytes, *, name: str) -> Any:  # noqa: ANN401 - any plain va
 def _check(data: bytes, *, name: str) -> None:
     """Refuse a pickle that has an instruction which is not plain, or one that would fill the memory."""
     texts: deque[str] = deque(maxlen=2)
+    shape = PickleShape()
     for n_before, (instruction, argument, place) in enumerate(pickletools.genops(data)):
         if instruction.name not in PLAIN_INSTRUCTIONS:
             what = f"{instruction.name} {argument or '.'.join(texts)}".strip()
@@ -89,6 +93,10 @@ def _check(data: bytes, *, name: str) -> None:
             )
         if isinstance(argument, str):
             texts.append(argument)
+        try:
+            shape.take(instruction.name, argument)
+        except pickle.UnpicklingError as error:
+            raise BadInput(f"{name}: byte {place}: {error}; not a pickle that a flight recorder wrote") from None
 
 
 class _PlainUnpickler(pickle.Unpickler):

@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-__all__ = ["ELEMENT_BYTES", "amount", "message_bytes", "tensor_elements"]
+__all__ = ["ELEMENT_BYTES", "MAX_MESSAGE_BYTES", "amount", "message_bytes", "possible_bytes", "tensor_elements"]
+
+MAX_AMOUNT: Final = 1e300
+"""So that no change of units makes a number infinite."""
+MAX_MESSAGE_BYTES: Final = float(1 << 43)
+"""8 TiB: no GPU's memory holds a larger message, and the sum of a million of them still fits 63 bits."""
 
 ELEMENT_BYTES: Final[dict[str, int]] = {
     "bool": 1,
@@ -37,13 +42,15 @@ ELEMENT_BYTES: Final[dict[str, int]] = {
 
 def amount(value: Any) -> float:  # noqa: ANN401 - whatever a file holds
     """Return a number that is finite and not negative; NaN for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e300:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < MAX_AMOUNT:
         return math.nan
     return float(value)
 
 
 def message_bytes(*n_elements: float, dtype: Any) -> float:  # noqa: ANN401 - whatever a file holds
     """Return the size of a message, the larger of what goes in and what comes out, as nccl-tests counts it.
+
+    NaN if an amount or the type is not known, or if no message is as large.
 
     Examples
     --------
@@ -53,11 +60,16 @@ def message_bytes(*n_elements: float, dtype: Any) -> float:  # noqa: ANN401 - wh
     element_bytes = ELEMENT_BYTES.get(dtype.lower()) if isinstance(dtype, str) else None
     if element_bytes is None or not n_elements or any(math.isnan(n) for n in n_elements):
         return math.nan
-    return float(max(n_elements) * element_bytes)
+    return possible_bytes(float(max(n_elements) * element_bytes))
+
+
+def possible_bytes(n_bytes: float) -> float:
+    """Return the size of a message; NaN if no message is as large."""
+    return n_bytes if n_bytes <= MAX_MESSAGE_BYTES else math.nan
 
 
 def tensor_elements(sizes: Any) -> float:  # noqa: ANN401 - whatever a file holds
-    """Return the elements of a list of tensors, given their shapes; NaN if it is no such list.
+    """Return the elements of a list of tensors, given their shapes; NaN if it is no such list or they are too many.
 
     Examples
     --------
@@ -66,4 +78,4 @@ def tensor_elements(sizes: Any) -> float:  # noqa: ANN401 - whatever a file hold
     """
     if not isinstance(sizes, list | tuple) or not all(isinstance(shape, list | tuple) for shape in sizes):
         return math.nan
-    return math.fsum(math.prod(amount(size) for size in shape) for shape in sizes)
+    return amount(sum((math.prod(map(amount, shape), start=1.0) for shape in sizes), start=0.0))
