@@ -49,12 +49,17 @@ class Bins:
         times_s = np.concatenate(([self._last_s], (ends_ns - self.origin_ns) / NS_PER_S))
         total_bytes = self._carried_bytes + np.concatenate(([0.0], np.cumsum(delta_bytes)))
         end = max(self.end, int(times_s[-1] / self.bin_s))
-        edges_s = np.arange(self.end + 1, end + 1) * self.bin_s
-        at_edges = np.concatenate(([0.0], np.interp(edges_s, times_s, total_bytes)))
+        # A hole may be of any length: bins that would be forgotten at once are not made.
+        first = max(self.end, end - self._n_kept)
+        at_edges = np.interp(np.arange(first, end + 1) * self.bin_s, times_s, total_bytes)
+        if first == self.end:
+            at_edges[0] = 0.0
+        else:
+            self.first = self.end = first
         rates_bps = np.diff(at_edges) * BITS_PER_BYTE / self.bin_s
         for i in np.flatnonzero(np.diff(times_s) > self._hole_s):
-            first, last = int(times_s[i] / self.bin_s), int(times_s[i + 1] / self.bin_s)
-            rates_bps[max(0, first - self.end) : max(0, last + 1 - self.end)] = np.nan
+            before, after = int(times_s[i] / self.bin_s), int(times_s[i + 1] / self.bin_s)
+            rates_bps[max(0, before - self.end) : max(0, after + 1 - self.end)] = np.nan
         self._append(rates_bps)
         self._last_s = float(times_s[-1])
         self._carried_bytes = float(total_bytes[-1] - at_edges[-1])
@@ -69,14 +74,11 @@ class Bins:
         return self.origin_ns + round(place * self.bin_s * NS_PER_S)
 
     def _append(self, rates_bps: NDArray[np.float64]) -> None:
-        self.end += rates_bps.size
-        kept = rates_bps[-self._n_kept :]
-        n_held = self.end - rates_bps.size - self.first
-        if rates_bps.size > kept.size:
-            n_held = 0
-        elif n_held + kept.size > self._rates.size:
+        n_held = self.end - self.first
+        if n_held + rates_bps.size > self._rates.size:
             n_moved = self._n_kept
             self._rates[:n_moved] = self._rates[n_held - n_moved : n_held].copy()
             n_held = n_moved
-        self._rates[n_held : n_held + kept.size] = kept
-        self.first = self.end - kept.size - n_held
+        self._rates[n_held : n_held + rates_bps.size] = rates_bps
+        self.end += rates_bps.size
+        self.first = self.end - rates_bps.size - n_held

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from profiler.live.event import LiveEvent
 from profiler.live.history import History
 from profiler.live.hold import Hold
 from profiler.live.schedule import Schedule
@@ -17,7 +18,6 @@ from profiler.units import BITS_PER_BYTE, NS_PER_S
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from profiler.live.event import LiveEvent
     from profiler.signals import RateSeries
     from profiler.store import Series
 
@@ -74,12 +74,9 @@ class LiveCounter:
     def __init__(self, series: Series, *, detect: Callable[[RateSeries], TrafficProfile] = profile) -> None:
         self.series = series
         self._detect = detect
-        self._history = History(series)
         self._totals = Totals(series)
-        self._schedule = Schedule()
-        self._hold = Hold(self._history)
-        self._t_ns = self._heard_ns = self._awake_ns = 0
         self._events: deque[LiveEvent] = deque(maxlen=N_EVENTS)
+        self._forget()
 
     @property
     def nbytes(self) -> int:
@@ -92,13 +89,14 @@ class LiveCounter:
         named = self.series
         return "/".join(part for part in (named.host, named.device, named.port, named.direction) if part)
 
-    def add(self, t_ns: ArrayLike, value: ArrayLike, flags: ArrayLike | None = None) -> list[LiveEvent]:
+    def add(self, t_ns: ArrayLike, value: ArrayLike, *, flags: ArrayLike | None = None) -> list[LiveEvent]:
         """Take readings, and return what they tell.
 
         Parameters
         ----------
         t_ns
-            Time of each reading, UTC epoch ns; those not later than what was read before are left out.
+            Time of each reading, UTC epoch ns. Those not later than what was read before are left out; where they go
+            on for a second the clock was set back, and watching begins anew, as after an hour without a reading.
         value
             Cumulative count in bytes.
         flags
@@ -109,14 +107,15 @@ class LiveCounter:
         BadInput
             If lengths differ, or a value is negative or not finite; no reading is taken then.
         """
-        taken = self._totals.take(t_ns, value, flags)
-        if not taken.t_ns.size:
-            return []
+        return [event for taken in self._totals.take(t_ns, value, flags=flags) for event in self._take(taken)]
+
+    def _take(self, taken: Taken) -> list[LiveEvent]:
+        broken = self._begin_anew(taken) if taken.broken else []
         self._schedule.start(int(taken.t_ns[0]))
         self._t_ns = int(taken.t_ns[-1])
-        self._history.add(taken.t_ns, taken.value, taken.flags)
+        self._history.add(taken.t_ns, taken.value, flags=taken.flags)
         lock = self._hold.lock
-        events = self._hold.track(taken.ends_ns, taken.delta_bytes)
+        events = [*broken, *self._hold.track(taken.ends_ns, taken.delta_bytes)]
         if any(event.kind == "changed" for event in events):
             self._schedule.wait(self._t_ns, RENEW_AFTER * (self._hold.period_s or 0.0))
         elif self._hold.lock != lock and self._hold.lock != "held":
@@ -177,6 +176,24 @@ class LiveCounter:
             if other is not None and answer is not None and answer.status == "periodic":
                 return answer, other
         return found, series
+
+    def _forget(self) -> None:
+        self._history = History(self.series)
+        self._schedule = Schedule()
+        self._hold = Hold(self._history)
+        self._t_ns = self._heard_ns = self._awake_ns = 0
+
+    def _begin_anew(self, taken: Taken) -> list[LiveEvent]:
+        """Forget what came before a break in time, and tell if a beat was lost by it."""
+        now_ns = int(taken.t_ns[0])
+        events = []
+        if self._hold.lock in ("held", "paused"):
+            lost_s = self._hold.period_s
+            events = [
+                LiveEvent(kind="lost", t_ns=self._t_ns, noticed_ns=now_ns, old_period_s=lost_s, reason=taken.broken)
+            ]
+        self._forget()
+        return events
 
     def _mark_silence(self, taken: Taken) -> None:
         """Look again soon if traffic comes after a silence: a job may have begun."""

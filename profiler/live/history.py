@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from profiler.signals import RateSeries
     from profiler.store import Series
 
-__all__ = ["History"]
+__all__ = ["REACH_NS", "History"]
 
 FINE_READS: Final = 1 << 17
 """Two minutes at 1 ms: iterations of 20 ms and of 15 s are both seen often enough."""
 COARSE_READS: Final = 72_000
 COARSE_NS: Final = NS_PER_S // 20
 """An hour at 50 ms: iterations of 1 s to several minutes."""
+REACH_NS: Final = COARSE_READS * COARSE_NS
+"""What is older is not remembered."""
 STEPS_PER_PERIOD: Final = 64
 """Coarse steps that an iteration must have to be followed on them."""
 WORTHWHILE: Final = 1.2
@@ -51,7 +53,7 @@ class History:
         """Bytes that the readings take, now and for ever."""
         return self._fine.nbytes + self._coarse.nbytes
 
-    def add(self, t_ns: NDArray[np.int64], value: NDArray[np.int64], flags: NDArray[np.uint16]) -> None:
+    def add(self, t_ns: NDArray[np.int64], value: NDArray[np.int64], *, flags: NDArray[np.uint16]) -> None:
         """Take readings that come after those before them, times strictly increasing."""
         self._fine.extend(t_ns, value, flags)
         # The first read of each coarse step, by whole steps of the epoch.

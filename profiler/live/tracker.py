@@ -208,8 +208,9 @@ class Tracker:
         return max(0, -(-self._bins.first // self._block) * self._block)
 
     def _step(self) -> None:
+        # Bins may have been forgotten since: after a hole, all of them.
+        self._scan = max(self._scan, self._bins.first)
         if self._at - self._n_bins >= self._scan:
-            self._scan = max(self._scan, self._bins.first)
             fits = self._shape.match(self._bins.between(self._scan, self._at))
             found = self._near(fits) if self._scan <= self._limit else self._late(fits)
             if found is not None:

@@ -42,7 +42,7 @@ class LiveWatch:
         for series, t_ns, value, flags in readings:
             if series not in self._counters:
                 self._counters[series] = LiveCounter(series)
-            self._counters[series].add(t_ns, value, flags)
+            self._counters[series].add(t_ns, value, flags=flags)
 
     def look(self) -> None:
         """Run the detections that are due."""

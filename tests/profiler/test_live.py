@@ -197,7 +197,7 @@ def test_the_size_of_chunks_changes_nothing_of_what_is_told_of_a_change() -> Non
 def test_readings_of_nonsense_are_refused_and_change_nothing() -> None:
     counter = LiveCounter(SERIES)
     counter.add([1, 2], [0, 10])
-    for t_ns, value in (([3], [float("nan")]), ([3], [-1]), ([3, 4], [1]), ([3], [float("inf")])):
+    for t_ns, value in (([3], [float("nan")]), ([3], [-1]), ([3, 4], [1]), ([3], [float("inf")]), ([3], ["a"])):
         with pytest.raises(BadInput):
             counter.add(t_ns, value)
     assert counter.state().t_ns == 2
@@ -214,6 +214,41 @@ def test_readings_that_come_again_or_go_back_are_left_out() -> None:
         counter.add(t_ns[::-1], value[::-1])
         counter.look()
     assert counter.state().period_s == pytest.approx(once.state().period_s, rel=0.005)
+
+
+@pytest.mark.parametrize("back_s", [5.0, 3600.0])
+def test_a_clock_that_is_set_back_is_told_and_the_job_is_found_anew(back_s: float) -> None:
+    stream = joined(job(T_S, duration_s=40.0))
+    is_after = np.arange(stream.t_ns.size) >= 5000
+    set_back = replace(stream, t_ns=stream.t_ns - is_after * round(back_s * 1e9))
+    counter, events = played(set_back)
+    assert kinds(events) == ["found", "lost", "found"]
+    assert "set back by" in events[1].reason
+    assert events[1].t_ns == stream.t_ns[4999]
+    assert counter.state().t_ns == set_back.t_ns[-1]
+    assert counter.state().period_s == pytest.approx(T_S, rel=0.005)
+
+
+def test_a_reading_from_the_future_does_not_stop_the_watch() -> None:
+    stream = joined(job(T_S, duration_s=40.0))
+    t_ns = stream.t_ns.copy()
+    t_ns[5000] += 600 * 10**9
+    counter, _ = played(replace(stream, t_ns=t_ns))
+    assert counter.state().lock == "held"
+    assert counter.state().t_ns == t_ns[-1]
+
+
+@pytest.mark.parametrize("chunk_s", [0.25, 100.0])
+def test_after_hours_without_a_reading_watching_begins_anew(chunk_s: float) -> None:
+    stream = joined(job(T_S, duration_s=40.0))
+    is_after = np.arange(stream.t_ns.size) >= 5000
+    counter, events = played(replace(stream, t_ns=stream.t_ns + is_after * 86_400 * 10**9), chunk_s=chunk_s)
+    if chunk_s < 1:
+        assert kinds(events) == ["found", "lost", "found"]
+        assert events[1].reason == "no samples for 1440 min"
+    # What came before the break is no part of the answer.
+    assert counter.answer().period_s == pytest.approx(T_S, rel=0.005)
+    assert counter.answer().n_cycles == pytest.approx(80, abs=3)
 
 
 def test_a_counter_that_wraps_and_one_that_is_reset_keep_their_beat() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,10 @@ from profiler.live.shape import Shape, fold
 from profiler.live.tracker import Tracker
 from profiler.phases import profile
 from tests.profiler.streams import SERIES, T0_NS, job, joined, played
+
+
+def seconds(t_ns: int) -> float:
+    return (t_ns - T0_NS) / 1e9
 
 
 def lengths_of(*values_s: float) -> Lengths:
@@ -74,7 +79,7 @@ def test_the_coarse_memory_reaches_back_an_hour_and_conserves_bytes() -> None:
     value = 125 * np.arange(n_reads, dtype=np.int64)
     for first in range(0, n_reads, 100_000):
         part = slice(first, first + 100_000)
-        history.add(t_ns[part], value[part], np.zeros(100_000, dtype=np.uint16))
+        history.add(t_ns[part], value[part], flags=np.zeros(100_000, dtype=np.uint16))
     recent, long = history.recent(), history.long()
     assert long is not None
     assert recent.duration_s == pytest.approx(FINE_READS * 0.001, abs=0.01)
@@ -226,15 +231,29 @@ def test_a_contrary_detection_is_believed_only_if_it_lasts() -> None:
     assert not doubt.add(0.25, from_ns=0, to_ns=100, saw_more=True)
 
 
-def test_a_hole_in_the_samples_is_told_as_such() -> None:
-    stream = joined(job(0.25, duration_s=40.0))
-    kept = (np.arange(stream.t_ns.size) < 5000) | (np.arange(stream.t_ns.size) > 5750)
-    counter = LiveCounter(SERIES)
-    events = []
-    t_ns, value = stream.t_ns[kept], stream.value[kept]
-    for first in range(0, t_ns.size, 62):
-        events += counter.add(t_ns[first : first + 62], value[first : first + 62])
-        events += counter.look()
+@pytest.mark.parametrize("n_periods", [5, 39, 41, 1000])
+def test_a_hole_in_the_samples_is_told_as_such(n_periods: int) -> None:
+    period_s, first_after = 0.25, 5000
+    stream = joined(job(period_s, duration_s=40.0))
+    is_after = np.arange(stream.t_ns.size) >= first_after
+    per_period = int(stream.value[first_after] * period_s / seconds(stream.t_ns[first_after]))
+    t_ns = stream.t_ns + is_after * round(n_periods * period_s * 1e9)
+    value = stream.value + is_after * n_periods * per_period
+    counter, events = played(replace(stream, t_ns=t_ns, value=value))
     assert [event.kind for event in events] == ["found", "paused", "resumed"]
     assert events[1].reason == "no samples"
-    assert played(stream)[1][0].kind == "found"
+    assert events[2].gap_s == pytest.approx(n_periods * period_s, abs=4 * period_s)
+    assert counter.state().lock == "held"
+    assert counter.state().period_s == pytest.approx(period_s, rel=0.002)
+
+
+def test_bins_of_a_hole_of_years_are_not_made() -> None:
+    bins = Bins(origin_ns=0, bin_s=0.001, n_kept=100, hole_s=2.0)
+    bins.add(np.array([10**9]), np.array([1000.0]))
+    tracemalloc.start()
+    bins.add(np.array([10**18, 10**18 + 10**9, 10**18 + 2 * 10**9]), np.array([5.0, 1000.0, 1000.0]))
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most_bytes < 100_000
+    assert bins.end - bins.first <= 200
+    assert bins.between(bins.end - 100, bins.end) == pytest.approx(8e3, rel=0.2)
