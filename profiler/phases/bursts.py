@@ -24,8 +24,8 @@ CLEAR_ERRORS: Final = 6.0
 """Up must stand this many standard errors above Down, and a burst or gap this many off its surroundings."""
 MAX_POOLED_FRAC: Final = 0.125
 """Averaged over more of the period, bursts and gaps would be lost."""
-MIN_VOLUME_FRAC: Final = 0.04
-"""A burst that moves a smaller fraction of what the largest one does is not a phase of its own."""
+ASIDE_FRAC: Final = 0.01
+"""The smallest bursts are no phases of their own as long as all of them together move less of an iteration's bits."""
 RESOLVED_SAMPLES: Final = 2.0
 """Gaps shorter than this many windows of the series are texture."""
 MIN_BINS: Final = 2
@@ -64,13 +64,14 @@ def find_bursts(fold: Fold) -> Shape | None:
         for first, end in runs(up, min_gap_bins=n_least)
         for burst in _bursts(turned_bps, int(first), int(end), down_bps=down_bps, n_least=n_least)
     ]
-    kept = _worth(found, fold, down_bps=down_bps)
-    offset = turn if turn <= fold.n_bins // 2 else turn - fold.n_bins
+    kept, asides = _worth(found, fold, down_bps=down_bps)
     if not kept:
         return None
+    offset = turn if turn <= fold.n_bins // 2 else turn - fold.n_bins
     up_spread_bps, down_spread_bps = _spreads(np.roll(fold.spread_bps, -turn), kept, n_near=n_least)
     return Shape(
         bursts=_in_seconds(kept, offset, fold=fold),
+        asides_s=tuple(((one.start_s + offset) * fold.bin_s, (one.end_s + offset) * fold.bin_s) for one in asides),
         down_bps=down_bps,
         up_spread_bps=up_spread_bps,
         down_spread_bps=down_spread_bps,
@@ -151,7 +152,7 @@ def _bursts(rate_bps: NDArray[np.float64], first: int, end: int, *, down_bps: fl
                 cuts_frac=tuple(float((first + c - start) / (stop - start)) for c in cuts),
             )
         )
-    return found
+    return found or [Burst(start_s=first, end_s=end, rates_bps=(float(values.mean()) + down_bps,))]
 
 
 def _without_dips(values: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -176,16 +177,17 @@ def _beyond(rate_bps: NDArray[np.float64], i: int, *, step: int, half: float) ->
     return float(np.clip((here - half) / (here - there), 0.0, 1.0)) - 0.5 if here > there else 0.0
 
 
-def _worth(found: list[Burst], fold: Fold, *, down_bps: float) -> list[Burst]:
-    """Return the bursts that move enough, and more than noise does."""
-    excess = [burst.width_s * (burst.rate_bps - down_bps) for burst in found]
+def _worth(found: list[Burst], fold: Fold, *, down_bps: float) -> tuple[list[Burst], list[Burst]]:
+    """Return the bursts that move more than noise does: those that move enough, and those too small for phases."""
     n_own = max(1.0, fold.dt_s / fold.bin_s)
-    return [
-        burst
-        for burst, volume in zip(found, excess, strict=True)
-        if volume >= MIN_VOLUME_FRAC * max(excess)
-        and volume >= CLEAR_ERRORS * fold.error_bps * np.sqrt(n_own * burst.width_s)
+    excess = {burst: burst.width_s * (burst.rate_bps - down_bps) for burst in found}
+    clear = [
+        burst for burst in found if excess[burst] >= CLEAR_ERRORS * fold.error_bps * np.sqrt(n_own * burst.width_s)
     ]
+    by_size = sorted(clear, key=lambda burst: excess[burst])
+    moved = np.cumsum([excess[burst] for burst in by_size])
+    asides = by_size[: int(np.searchsorted(moved, ASIDE_FRAC * moved[-1]))] if clear else []
+    return [burst for burst in clear if burst not in asides], asides
 
 
 def _in_seconds(bursts: list[Burst], offset: int, *, fold: Fold) -> tuple[Burst, ...]:

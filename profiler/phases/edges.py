@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from profiler.period.medians import median
+
 if TYPE_CHECKING:
-    from profiler.phases.shape import Shape
+    from profiler.phases.shape import Burst, Shape
     from profiler.phases.traffic import Traffic
 
 __all__ = ["Edges", "measure_edges", "slack", "stand_out", "without_events"]
@@ -218,22 +220,50 @@ def _cut(height_bps: float, *, spread_bps: float, is_clear: bool) -> float:
 
 
 def _reach(shape: Shape, i: int, *, bounds_s: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """Return from where to where the start of a burst is looked for, and from where to where its end, in each cycle."""
-    bursts = shape.bursts
-    burst = bursts[i]
+    """Return from where to where the start of a burst is looked for, and from where to where its end, in each cycle.
+
+    Neither is looked for across the next burst to that side, however small that is.
+    """
+    burst = shape.bursts[i]
     starts_s = bounds_s[:, 0]
     late_s = starts_s + burst.end_s - WITHIN_FRAC * burst.width_s
     early_s = starts_s + burst.start_s + WITHIN_FRAC * burst.width_s
+    low_s, high_s = _between_bursts(shape, i, bounds_s=bounds_s)
+    aside_before_s, aside_after_s = _asides_beside(shape, burst, period_s=median(bounds_s[:, 1] - starts_s))
+    return (
+        np.maximum(low_s, starts_s + 0.5 * (aside_before_s + burst.start_s)),
+        late_s,
+        early_s,
+        np.maximum(early_s, np.minimum(high_s, starts_s + 0.5 * (burst.end_s + aside_after_s))),
+    )
+
+
+def _between_bursts(
+    shape: Shape, i: int, *, bounds_s: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how far before and after a burst its edges may lie so as not to be another phase's, in each cycle."""
+    bursts, starts_s = shape.bursts, bounds_s[:, 0]
+    burst, next_s = bursts[i], bounds_s[:, 1] + bursts[0].start_s
     if i > 0:
         low_s = starts_s + 0.5 * (bursts[i - 1].end_s + burst.start_s)
     else:
-        gap_s = max(0.0, float(np.median(np.diff(bounds_s, axis=1))) - bursts[-1].end_s + burst.start_s)
+        gap_s = max(0.0, median(bounds_s[:, 1] - starts_s) - bursts[-1].end_s + burst.start_s)
         low_s = starts_s + burst.start_s - 0.5 * gap_s
     if i + 1 < len(bursts):
-        return low_s, late_s, early_s, starts_s + 0.5 * (burst.end_s + bursts[i + 1].start_s)
-    next_s = bounds_s[:, 1] + bursts[0].start_s
-    gap_s = max(0.0, float(np.median(next_s - starts_s)) - burst.end_s)
-    return low_s, late_s, early_s, np.maximum(early_s, next_s - LEAST_GAP_FRAC * gap_s)
+        return low_s, starts_s + 0.5 * (burst.end_s + bursts[i + 1].start_s)
+    gap_s = max(0.0, median(next_s - starts_s) - burst.end_s)
+    return low_s, next_s - LEAST_GAP_FRAC * gap_s
+
+
+def _asides_beside(shape: Shape, burst: Burst, *, period_s: float) -> tuple[float, float]:
+    """Return when the last small burst before a burst ends and the first one after it begins; infinite without one."""
+    turns_s = [period_s * turn for turn in (-1, 0, 1)]
+    ends_s = [end_s + turn_s for _, end_s in shape.asides_s for turn_s in turns_s]
+    starts_s = [start_s + turn_s for start_s, _ in shape.asides_s for turn_s in turns_s]
+    return (
+        max((end_s for end_s in ends_s if end_s <= burst.start_s), default=-np.inf),
+        min((start_s for start_s in starts_s if start_s >= burst.end_s), default=np.inf),
+    )
 
 
 def _between_windows(

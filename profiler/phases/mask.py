@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.phases.edges import measure_edges, slack, stand_out, without_events
+from profiler.phases.edges import Edges, measure_edges, slack, stand_out, without_events
 from profiler.phases.follow import follow
 from profiler.phases.separation import with_rate
 from profiler.phases.shape import Shape, shape_of
@@ -100,9 +100,25 @@ def _own_mask(series: RateSeries, profile: TrafficProfile) -> NDArray[np.bool_]:
     shape = _with_spreads(shape, traffic, bounds_s)
     slack_s = slack(profile.jitter_frac, period_s=period_s)
     edges = measure_edges(traffic, bounds_s, shape=shape, slack_s=slack_s)
+    if shape.is_clear:
+        edges = _measured_again(traffic, edges, bounds_s, shape=shape, slack_s=slack_s)
     edges = without_events(edges, dt_s=traffic.dt_s)
     shown = stand_out(traffic, edges, shape=shape) if shape.is_clear else np.ones(edges.present.shape, dtype=bool)
     return _covered(series, edges.start_s[shown], edges.end_s[shown])
+
+
+def _measured_again(
+    traffic: Traffic, edges: Edges, bounds_s: NDArray[np.float64], *, shape: Shape, slack_s: float
+) -> Edges:
+    """Return edges looked for from where first bursts turned out to begin: those far from it were cut off.
+
+    Of a burst that congestion stretches the shape fits any part equally well.
+    """
+    starts_s = np.where(edges.present[:, 0], edges.start_s[:, 0] - shape.bursts[0].start_s, bounds_s[:, 0])
+    starts_s = np.maximum.accumulate(starts_s)
+    own_bounds_s = np.stack([starts_s, np.append(starts_s[1:], max(bounds_s[-1, 1], starts_s[-1]))], axis=1)
+    again = measure_edges(traffic, own_bounds_s, shape=shape, slack_s=slack_s)
+    return replace(again, late_s=again.late_s + (starts_s - bounds_s[:, 0])[:, None])
 
 
 def _starts(series: RateSeries, profile: TrafficProfile) -> NDArray[np.float64]:

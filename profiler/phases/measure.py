@@ -96,8 +96,17 @@ def apart(ups: list[Phase], *, period_s: float) -> list[Phase]:
     """Return the phases in order, cut where they would run into the next; what begins past the period is dropped."""
     inside = sorted((up for up in ups if up.start_s < period_s), key=lambda up: up.start_s)
     ends_s = [*(up.start_s for up in inside[1:]), period_s]
-    cut = [replace(up, width_s=min(up.width_s, end_s - up.start_s)) for up, end_s in zip(inside, ends_s, strict=True)]
+    cut = [_shortened(up, end_s - up.start_s, period_s=period_s) for up, end_s in zip(inside, ends_s, strict=True)]
     return [up for up in cut if up.width_s > 0]
+
+
+def _shortened(up: Phase, most_s: float, *, period_s: float) -> Phase:
+    """Return a phase no wider than this, with its quartiles around its width and within the period."""
+    width_s = min(up.width_s, most_s)
+    if up.width_low_s is None or up.width_high_s is None:
+        return replace(up, width_s=width_s)
+    high_s = max(width_s, min(up.width_high_s, period_s - up.start_s))
+    return replace(up, width_s=width_s, width_low_s=min(up.width_low_s, width_s), width_high_s=high_s)
 
 
 def without_false_levels(traffic: Traffic, edges: Edges, *, shape: Shape) -> Shape:

@@ -50,10 +50,13 @@ class Shape:
     """The bursts of an iteration, at least one, the longest Down stretch last, and the rate while Down.
 
     ``up_spread_bps`` and ``down_spread_bps`` are by how much single windows stray from it, as standard deviations.
+    ``asides_s`` are from when to when bursts last that are too small to be phases, in seconds after the iteration's
+    start; whole iterations may be off.
     """
 
     bursts: tuple[Burst, ...]
     down_bps: float
+    asides_s: tuple[tuple[float, float], ...] = ()
     up_spread_bps: float = 0.0
     down_spread_bps: float = 0.0
 
