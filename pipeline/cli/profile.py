@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["profile"]
 
+INTERVAL: Final = "1ms"
+SYS_ROOT: Final = "/sys"
+
 
 def profile(
     source: Annotated[Path | None, typer.Argument(help="A lake, a table, a capture or a trace; - is stdin.")] = None,
@@ -26,15 +29,19 @@ def profile(
         list[str] | None, typer.Option("--device", help="Live: RDMA device, or device:port; may be repeated.")
     ] = None,
     duration: Annotated[str | None, typer.Option("--for", help="Live: time to watch; else until Ctrl-C.")] = None,
-    interval: Annotated[str, typer.Option("--interval", help="Live: time between reads, 0.5ms or more.")] = "1ms",
+    interval: Annotated[
+        str | None, typer.Option("--interval", help="Live: time between reads, 0.5ms or more.", show_default=INTERVAL)
+    ] = None,
     mapping: Annotated[
-        str | None, typer.Option("--mapping", help="Columns of the table: a TOML file, or a name.")
+        str | None, typer.Option("--mapping", help="SOURCE: columns of the table, a TOML file or a name.")
     ] = None,
     host: Annotated[str | None, typer.Option("--host", help="Host that the counters are of.")] = None,
     capacity: Annotated[
-        str | None, typer.Option("--capacity", help="What a port carries, as 400Gbps: more than that is a fault.")
+        str | None, typer.Option("--capacity", help="SOURCE: what a port carries, as 400Gbps: more is a fault.")
     ] = None,
-    sys_root: Annotated[Path, typer.Option("--sys-root", help="Live: root of the kernel's tree.")] = Path("/sys"),
+    sys_root: Annotated[
+        Path | None, typer.Option("--sys-root", help="Live: root of the kernel's tree.", show_default=SYS_ROOT)
+    ] = None,
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
@@ -61,12 +68,19 @@ def profile(
             "profile: name a SOURCE, or --iface or --device to watch, not both; see offbeat profile --help"
         )
     if source is not None:
+        _refuse({"--for": duration, "--interval": interval, "--sys-root": sys_root}, why="SOURCE is not watched live")
         capacity_bps = None if capacity is None else parse_rate_bps(capacity)
         rates, events, problems = read_sources(source, mapping=mapping, host=host, capacity_bps=capacity_bps)
         profiles = [*map(profile_rate, rates), *map(profile_events, events)]
     else:
+        _refuse({"--mapping": mapping, "--capacity": capacity}, why="live counters need no reading of a SOURCE")
         profiles, problems = _watch(
-            iface or [], device or [], duration=duration, interval=interval, host=host, sys_root=sys_root
+            iface or [],
+            device or [],
+            duration=duration,
+            interval=interval or INTERVAL,
+            host=host,
+            sys_root=sys_root or Path(SYS_ROOT),
         )
     chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
     if chosen is Format.JSON:
@@ -78,6 +92,13 @@ def profile(
         note(f"offbeat: {problem}")
     if not any(found.status == "periodic" for found in profiles):
         raise typer.Exit(3)
+
+
+def _refuse(options: dict[str, object], *, why: str) -> None:
+    """Refuse options that would change nothing."""
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise UsageError(f"profile: {', '.join(given)}: {why}; leave it out, or see offbeat profile --help")
 
 
 def _watch(

@@ -118,6 +118,27 @@ def test_a_source_or_an_interface_must_be_named_but_not_both(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["x.csv", "--for", "banana", "--interval", "frog"], "--for, --interval"),
+        (["x.csv", "--sys-root", "/sys"], "--sys-root"),
+        (["--iface", "lo", "--capacity", "400Gbps"], "--capacity"),
+        (["--iface", "lo", "--capacity", "banana"], "--capacity"),
+        (["--iface", "lo", "--mapping", "x.toml"], "--mapping"),
+        (["--iface", "lo", "--for", "banana"], "banana"),
+        (["--iface", "lo", "--for", "0s"], "0s"),
+        (["--iface", "lo", "--interval", "frog"], "frog"),
+        (["x.csv", "--capacity", "banana"], "banana"),
+    ],
+)
+def test_options_that_would_change_nothing_and_values_of_nonsense_are_refused(
+    arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["profile", *arguments]) == 2
+    assert named in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("content", "message"), [(b"", "empty"), (b"\x89PNG\r\n\x1a\n" + b"\0" * 50, "PNG"), (b"a,b\n1,2\n", "t_ns")]
 )
 def test_a_wrong_file_is_named_with_what_is_wrong(
