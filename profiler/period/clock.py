@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from profiler.period.prepare import Prepared
 
-__all__ = ["clocked_starts"]
+__all__ = ["clocked_starts", "coherence"]
 
 N_HARMONICS: Final = 6
 SEGMENT_CYCLES: Final = 12.0
 """Cycles over which a phase is measured: enough to average, few enough to follow a clock that wanders."""
+MIN_SEGMENTS: Final = 5
 N_SHIFTS: Final = 96
 MAX_STEP_CYCLES: Final = 0.15
 """The phase may move this far from one segment to the next, half a segment later."""
@@ -54,6 +55,21 @@ def clocked_starts(prepared: Prepared, period_s: float) -> NDArray[np.float64]:
     at = np.interp(cycles / per_bin, centres, shifts)
     starts_s: NDArray[np.float64] = (cycles + at) * period_s
     return starts_s[(starts_s >= 0) & (starts_s < prepared.duration_s)]
+
+
+def coherence(prepared: Prepared, period_s: float) -> float:
+    """Return how well segments of a series agree on the phase of a period, 0 to 1.
+
+    The length of the sum of the segments' fundamentals over the sum of their lengths: 1 for a clock, about one over the
+    square root of the number of segments where each begins anew; 0 where there are too few to tell.
+    """
+    per_bin = prepared.dt_s / period_s
+    n_each = max(1, round(SEGMENT_CYCLES / per_bin))
+    if prepared.n_bins < MIN_SEGMENTS * n_each:
+        return 0.0
+    segments = _harmonics(prepared.x[: prepared.n_bins // n_each * n_each], per_bin, n_each, 1)[0]
+    lengths = float(np.abs(segments).sum())
+    return float(np.abs(segments.sum())) / lengths if lengths > 0 else 0.0
 
 
 @njit(cache=True, nogil=True)

@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from profiler.period.choice import Choice
 
-__all__ = ["CONFIDENCE_ACCEPT", "confidence", "is_enough"]
+__all__ = ["CONFIDENCE_ACCEPT", "EVIDENCE_ALONE", "Z_ALONE", "confidence", "is_enough"]
 
 CONFIDENCE_ACCEPT: Final = 0.6
 """An answer less sure than this is none."""

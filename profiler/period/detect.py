@@ -14,34 +14,35 @@ from numpy.typing import NDArray
 
 from profiler.period.alias import CLOSE_BINS, rule_out_aliases
 from profiler.period.bursts import pooled, runs, threshold
-from profiler.period.choice import EVIDENCE_ACCEPT, Z_ACCEPT, choice_of, choose
-from profiler.period.clock import clocked_starts
-from profiler.period.confidence import CONFIDENCE_ACCEPT, is_enough
+from profiler.period.choice import choose
+from profiler.period.confidence import CONFIDENCE_ACCEPT, EVIDENCE_ALONE, Z_ALONE, is_enough
 from profiler.period.events import LEAST_EVERY, event_mask
+from profiler.period.filling import filled_by_fold
 from profiler.period.follow import MIN_FOLLOWED, follow
-from profiler.period.others import hear_other, leaves_little, without_job
 from profiler.period.prepare import MIN_BINS, prepare, uniform_rate
+from profiler.period.sharing import parted
 from profiler.period.spectrum import line_spectrum
 from profiler.period.stretch import stretches
-from profiler.period.verdict import constant, doubtful, undersampled, without
+from profiler.period.verdict import FEW_CYCLES, constant, doubtful, undersampled, without
 from profiler.schema import Flag
 from profiler.units import NS_PER_S, format_duration, format_rate
 
 if TYPE_CHECKING:
     from profiler.period.choice import Choice
     from profiler.period.estimate import PeriodEstimate
-    from profiler.period.prepare import Prepared
     from profiler.period.spectrum import Spectrum
     from profiler.signals import RateSeries, UniformRate
 
 __all__ = ["detect_period"]
 
 MUCH_LONGER: Final = 1.5
+NEAR_WHOLE: Final = 0.03
+"""A period beyond doubt gives way only to one that it holds a whole number of times, a delay of each aside."""
 FAST_BINS: Final = 6.0
 """Repetition tells nothing of a line that is faster: any multiple that falls near whole bins repeats."""
 N_LINES: Final = 24
-MIN_SHARED_BINS: Final = 8.0
-"""Of shorter periods the folded iteration is too coarse to hear a second job in it."""
+SURE_LINES: Final = 1.5
+"""A line this many times as high, on a log scale, as noise may ever make one."""
 FLAGGED_BINS: Final = 4.0
 """Shorter periods are given with the aliases that had to be ruled out."""
 STUCK_FRAC: Final = 0.5
@@ -107,34 +108,35 @@ def _detect(series: RateSeries) -> PeriodEstimate:
     uniform = uniform_rate(series)
     cut_bps = threshold(uniform.rate_bps[uniform.known])
     prepared = prepare(uniform, cut_bps=cut_bps)
-    spectrum = line_spectrum(prepared)
-    choice = choose(prepared, spectrum)
+    spectrum = line_spectrum(prepared, filled=filled_by_fold(prepared))
+    choice = choose(prepared, spectrum, shunned_s=series.poll_periods_s)
     masked = event_mask(uniform.rate_bps, cut_bps=cut_bps)
     if masked is not None:
         undisturbed = prepare(uniform, cut_bps=cut_bps, masked=masked)
         beneath = line_spectrum(undisturbed)
-        other = choose(undisturbed, beneath, every=LEAST_EVERY - 0.5)
+        other = choose(undisturbed, beneath, every=LEAST_EVERY - 0.5, shunned_s=series.poll_periods_s)
         if _is_beat_beneath(other, choice):
             prepared, choice, spectrum = undisturbed, other, beneath
-    if choice is None or not choice.accepted or not is_enough(choice):
-        return _not_periodic(rate_bps, choice, duration_s=prepared.duration_s)
     fast = _fast_line(choice, spectrum)
     if fast is not None:
         return undersampled(fast * uniform.dt_s, dt_s=uniform.dt_s)
-    answer = _with_other(follow(uniform, prepared, choice), uniform, prepared, choice=choice)
-    if (answer.confidence or 1.0) < CONFIDENCE_ACCEPT:
+    if choice is None or not choice.accepted or not is_enough(choice):
+        return _not_periodic(rate_bps, choice, duration_s=prepared.duration_s)
+    alone = follow(uniform, prepared, choice)
+    answer = parted(alone, uniform, prepared, choice=choice, shunned_s=series.poll_periods_s)
+    if answer.confidence is not None and answer.confidence < CONFIDENCE_ACCEPT:
         return doubtful(answer)
     return _unaliased(answer, uniform)
 
 
-def _fast_line(choice: Choice, spectrum: Spectrum) -> float | None:
-    """Return the period in bins of a strongest line that is too fast to be told, and no low harmonic of the choice."""
-    if choice.comb is not None:
+def _fast_line(choice: Choice | None, spectrum: Spectrum) -> float | None:
+    """Return the period in bins of a strongest line that is too fast to be told, None if there is none or a comb."""
+    if choice is not None and choice.comb is not None:
         return None
     lines = spectrum.lines(N_LINES)
     strongest = spectrum.strongest(lines)
     freq = strongest / spectrum.n_fft
-    if freq < 1 / FAST_BINS or spectrum.log_ratio[strongest] < spectrum.chance_log_ratio:
+    if freq < 1 / FAST_BINS or spectrum.log_ratio[strongest] < SURE_LINES * spectrum.chance_log_ratio:
         return None
     return 1 / freq
 
@@ -151,41 +153,25 @@ def _unaliased(answer: PeriodEstimate, uniform: UniformRate) -> PeriodEstimate:
     return answer
 
 
-def _with_other(answer: PeriodEstimate, uniform: UniformRate, prepared: Prepared, *, choice: Choice) -> PeriodEstimate:
-    """Return the answer with a second job on the same counter, each followed in what the other leaves over."""
-    comb = choice.comb
-    if answer.period_s is None and (comb is None or comb.evidence < EVIDENCE_ACCEPT):
-        return answer
-    if choice.period_s < MIN_SHARED_BINS * prepared.dt_s:
-        return answer
-    if answer.period_s is not None and leaves_little(prepared, answer.starts_s, period_s=answer.period_s):
-        return answer
-    period_s = comb.period_bins * prepared.dt_s if comb else float(answer.period_s or 0.0)
-    starts_s = clocked_starts(prepared, period_s) if comb else answer.starts_s
-    heard = hear_other(prepared, starts_s, period_s=period_s)
-    if heard is None:
-        return answer
-    second = follow(
-        *without_job(uniform, starts_s, period_s=period_s), choice_of(heard.comb, dt_s=prepared.dt_s), is_shared=True
-    )
-    first_alone = without_job(uniform, heard.starts_s, period_s=heard.period_s)
-    first = follow(*first_alone, choice, is_shared=True)
-    if second.period_s is None or first.period_s is None:
-        return answer
-    return replace(first, others=(second,))
-
-
 def _is_beat_beneath(undisturbed: Choice | None, choice: Choice | None) -> bool:
     """Return whether rare events hid a job's beat, or stood for it: a checkpoint every tenth iteration."""
     if undisturbed is None or not undisturbed.accepted:
         return False
-    return choice is None or not choice.accepted or choice.period_s > MUCH_LONGER * undisturbed.period_s
+    if choice is None or not choice.accepted:
+        return True
+    order = choice.period_s / undisturbed.period_s
+    if choice.beyond_doubt:
+        return order > MUCH_LONGER and abs(order / round(order) - 1) < NEAR_WHOLE and undisturbed.comb is not None
+    return order > MUCH_LONGER
 
 
 def _refuse(series: RateSeries) -> PeriodEstimate | None:
     """Return the answer for a series in which nothing can be looked for, else None."""
     if series.n_samples == 0:
         return without("no_data", "no window of time between two reads")
+    if not series.known.any():
+        said = f": {series.notes[0]}" if series.notes else ""
+        return without("no_data", f"of no window is it known how its bytes moved{said}")
     if np.mean((series.flags & np.uint16(Flag.SATURATED)) != 0) > STUCK_FRAC:
         return without("no_data", "the counter stands at its maximum, where 32-bit InfiniBand counters stick; reset it")
     if series.mean_bps < IDLE_BPS:
@@ -210,8 +196,15 @@ def _not_periodic(rate_bps: NDArray[np.float64], choice: Choice | None, *, durat
         return without("insufficient", reason, need_more_s=need_s)
     if choice is None:
         return without("aperiodic", "nothing repeats")
-    strongest = f"strongest repetition {format_duration(choice.period_s)}, z {choice.z:.1f}"
-    return without("aperiodic", f"{strongest}; z of {Z_ACCEPT:.0f} is needed")
+    strongest = (
+        f"strongest repetition {format_duration(choice.period_s)}, z {choice.z:.1f} and a comb of "
+        f"{choice.evidence:.1f} nats; a z of {Z_ALONE:.0f} or {EVIDENCE_ALONE:.0f} nats, or part of each, is needed"
+    )
+    n_seen = duration_s / choice.period_s
+    if choice.accepted and n_seen < FEW_CYCLES:
+        need_s = (FEW_CYCLES - n_seen) * choice.period_s
+        return without("insufficient", f"{strongest}; record {format_duration(need_s)} more", need_more_s=need_s)
+    return without("aperiodic", strongest)
 
 
 def _count_bursts(rate_bps: NDArray[np.float64]) -> int | None:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiler.period.choice import LINE_EVIDENCE
-from profiler.period.clock import clocked_starts
+from profiler.period.clock import clocked_starts, coherence
 from profiler.period.confidence import confidence
 from profiler.period.cycles import track
 from profiler.period.estimate import PeriodEstimate
 from profiler.period.groups import group_order
 from profiler.period.length import typical_length
-from profiler.period.medians import robust_spread
+from profiler.period.medians import median, robust_spread
 from profiler.period.onsets import find_onsets
 from profiler.period.verdict import METHOD, insufficient, without
 from profiler.units import format_duration
@@ -34,6 +34,8 @@ FEW_EVIDENCE: Final = 4.0
 FEW_Z: Final = 40.0
 """With fewer iterations the repetition must be stronger than this, or a comb be there: chance makes a few alike."""
 MAX_ONSET_SPREAD: Final = 0.25
+MAX_PACE_FRAC: Final = 0.15
+"""Onsets further off the chosen pace are those of something else: bursts hidden by a base load that rose."""
 LOST: Final = 1.8
 """Starts further apart than this many periods have an iteration between them that was not found."""
 PAUSE: Final = 3.5
@@ -44,6 +46,9 @@ would have a spread of 0.17; two jobs on one counter come near it."""
 CLOCKED_ERROR: Final = 0.3
 """Error of a fundamental, in cycles over the whole series."""
 CLOCK_EVIDENCE: Final = 15.0
+CLOCK_Z: Final = 40.0
+"""Iterations that cannot be followed keep time only if a comb of this evidence, or a repetition of this z, says so."""
+MIN_COHERENCE: Final = 0.7
 CLOCK_FRAC: Final = 0.01
 """A comb of this evidence has its period closer than this: what was followed at another pace is a mixture."""
 CLOCK_CELLS: Final = 0.5
@@ -64,22 +69,31 @@ def follow(uniform: UniformRate, prepared: Prepared, choice: Choice, *, is_share
     if choice.comb is None:
         choice, cycles = _grouped(prepared, choice, cycles)
     answer = _followed(uniform, prepared, choice, cycles)
-    if choice.evidence >= LINE_EVIDENCE and _keeps_other_time(answer, choice, is_shared=is_shared):
+    if choice.evidence >= LINE_EVIDENCE and _keeps_other_time(answer, prepared, choice, is_shared=is_shared):
         return _clocked(prepared, choice)
     return answer
 
 
-def _keeps_other_time(answer: PeriodEstimate, choice: Choice, *, is_shared: bool) -> bool:
+def _keeps_other_time(answer: PeriodEstimate, prepared: Prepared, choice: Choice, *, is_shared: bool) -> bool:
     """Return whether iterations could not be followed, or not at the pace that a strong comb shows: a second job."""
-    if answer.period_s is None or (answer.at_onsets and not is_shared):
-        return answer.status == "aperiodic"
+    if answer.period_s is None:
+        return answer.status == "aperiodic" and (is_shared or _keeps_time(prepared, choice))
+    if answer.at_onsets and not is_shared:
+        return False
     apart = abs(answer.period_s / choice.period_s - 1)
     return choice.evidence >= CLOCK_EVIDENCE and apart > max(CLOCK_FRAC, CLOCK_CELLS / (answer.n_cycles or 1.0))
 
 
+def _keeps_time(prepared: Prepared, choice: Choice) -> bool:
+    """Return whether a comb, a repetition or the phase itself says that iterations keep time."""
+    if choice.evidence >= CLOCK_EVIDENCE or choice.z >= CLOCK_Z:
+        return True
+    return coherence(prepared, choice.period_s) >= MIN_COHERENCE
+
+
 def _followed(uniform: UniformRate, prepared: Prepared, choice: Choice, cycles: Cycles) -> PeriodEstimate:
     onsets_s = find_onsets(uniform, cycles, period_s=choice.period_s)
-    if onsets_s is not None and _spread(_lengths(onsets_s, choice.period_s, longest=PAUSE)) <= MAX_ONSET_SPREAD:
+    if onsets_s is not None and _are_iterations(onsets_s, choice.period_s):
         return _answer(onsets_s, choice, dt_s=prepared.dt_s, at_onsets=True)
     starts_s = cycles.starts_s[cycles.good]
     lengths_s = _lengths(starts_s, choice.period_s)
@@ -92,6 +106,14 @@ def _followed(uniform: UniformRate, prepared: Prepared, choice: Choice, cycles: 
         "several jobs may share this counter"
     )
     return without("aperiodic", reason)
+
+
+def _are_iterations(onsets_s: NDArray[np.float64], period_s: float) -> bool:
+    """Return whether onsets follow one another about as far apart as was chosen, and evenly enough."""
+    lengths_s = _lengths(onsets_s, period_s, longest=PAUSE)
+    if _spread(lengths_s) > MAX_ONSET_SPREAD:
+        return False
+    return abs(median(_lengths(onsets_s, period_s)) / period_s - 1) < MAX_PACE_FRAC if lengths_s.size else False
 
 
 def _grouped(prepared: Prepared, choice: Choice, cycles: Cycles) -> tuple[Choice, Cycles]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from profiler.period.bursts import threshold
+from profiler.period.choice import weighed
 from profiler.period.clock import clocked_starts
 from profiler.period.comb import find_combs
 from profiler.period.folding import Fold
@@ -20,13 +21,15 @@ from profiler.period.prepare import prepare
 from profiler.period.spectrum import line_spectrum
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
-    from profiler.period.comb import Comb
+    from profiler.period.choice import Choice
     from profiler.period.prepare import Prepared
     from profiler.signals import UniformRate
 
-__all__ = ["Heard", "hear_other", "leaves_little", "without_job"]
+__all__ = ["Heard", "are_a_sum", "hear_other", "leaves_little", "without_job"]
 
 MIN_EVIDENCE: Final = 8.0
 MIN_LEFT_FRAC: Final = 0.05
@@ -40,30 +43,42 @@ MIN_HEARD_FRAC: Final = 0.2
 MAX_SWING_RATIO: Final = 2.0
 MIN_COVERED: Final = 0.9
 MIN_CYCLES: Final = 5.0
-SAME_FRAC: Final = 0.03
+SAME_FRAC: Final = 0.015
+"""Periods closer to a whole multiple of one another than this, for each time that one holds the other, are not told
+from one."""
+MAX_SLACK: Final = 0.2
+SHUNNED_FRAC: Final = 0.02
+SHUNNED_ORDERS: Final = range(1, 5)
 MAX_PARTS: Final = 48
 MIN_PARTS: Final = 6
+WHOLE_FRAC: Final = 0.7
+"""One iteration of the common multiple explains at least this part of the series."""
+N_BACKFITS: Final = 3
+SUM_FRAC: Final = 0.95
+"""Two jobs together explain at least this part of what one iteration of their common multiple does."""
+EACH_FRAC: Final = 0.2
+"""Without either one, at least this part of it goes unexplained."""
 N_TRIED: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Heard:
-    """A second job: its period, starts of its iterations (s, shape (n_starts,)), comb, and how well it agrees."""
+    """A second job: its period with what speaks for it, and the starts of its iterations (s, shape (n_starts,))."""
 
-    period_s: float
+    choice: Choice
     starts_s: NDArray[np.float64]
-    comb: Comb
-    agreement: float
 
 
 def leaves_little(prepared: Prepared, starts_s: NDArray[np.float64], *, period_s: float) -> bool:
     """Return whether a job with these iterations explains a series nearly in full."""
-    fold = _fold(prepared, starts_s, period_s=period_s)
+    fold = _fold(prepared.n_bins, starts_s, dt_s=prepared.dt_s, period_s=period_s)
     left = prepared.x - fold.spread(fold.means(prepared.x, prepared.weight))
     return bool(np.dot(left * left, prepared.weight) < MIN_LEFT_FRAC * np.dot(prepared.x, prepared.x))
 
 
-def hear_other(prepared: Prepared, starts_s: NDArray[np.float64], *, period_s: float) -> Heard | None:
+def hear_other(
+    prepared: Prepared, starts_s: NDArray[np.float64], *, period_s: float, shunned_s: Collection[float] = ()
+) -> Heard | None:
     """Return a second job on a series whose first one is known, or None if none is heard.
 
     Parameters
@@ -74,26 +89,63 @@ def hear_other(prepared: Prepared, starts_s: NDArray[np.float64], *, period_s: f
         Starts of the first job's iterations in seconds after the series begins, shape (n_starts,).
     period_s
         Its period in seconds.
+    shunned_s
+        Periods in seconds that are no job's: those at which gaps between polls repeat.
     """
-    first = _fold(prepared, starts_s, period_s=period_s)
+    first = _fold(prepared.n_bins, starts_s, dt_s=prepared.dt_s, period_s=period_s)
     shape = first.means(prepared.x, prepared.weight)
     left = (prepared.x - first.spread(shape)) * prepared.weight
     if np.dot(left, left) < MIN_LEFT_FRAC * np.dot(prepared.x, prepared.x):
         return None
     silent = first.spread(shape) <= np.quantile(shape, SILENT_FRAC)
     rest = replace(prepared, x=left)
-    for comb in find_combs(line_spectrum(rest), N_TRIED):
+    combs = find_combs(line_spectrum(rest), N_TRIED)
+    for comb in combs:
         other_s = comb.period_bins * prepared.dt_s
         if comb.evidence < MIN_EVIDENCE or prepared.duration_s < MIN_CYCLES * other_s:
             continue
-        if _is_multiple(other_s, period_s, duration_s=prepared.duration_s):
+        if _is_shunned(other_s, shunned_s) or _is_multiple(other_s, period_s, duration_s=prepared.duration_s):
             continue
         other_starts_s = clocked_starts(rest, other_s)
-        second = _fold(prepared, other_starts_s, period_s=other_s)
-        agreement = _agreement(prepared, rest, second, silent=silent, swing=float(np.ptp(shape)))
-        if agreement >= MIN_AGREEMENT:
-            return Heard(period_s=other_s, starts_s=other_starts_s, comb=comb, agreement=agreement)
+        second = _fold(prepared.n_bins, other_starts_s, dt_s=prepared.dt_s, period_s=other_s)
+        if _agreement(prepared, rest, second, silent=silent, swing=float(np.ptp(shape))) >= MIN_AGREEMENT:
+            return Heard(choice=weighed(comb, combs, rest), starts_s=other_starts_s)
     return None
+
+
+def are_a_sum(prepared: Prepared, one_s: float, other_s: float, *, whole_s: float) -> bool:
+    """Return whether a period is but the common multiple of two others, whose jobs together explain the series.
+
+    Parameters
+    ----------
+    prepared
+        The series.
+    one_s, other_s
+        Periods in seconds, parts of the whole one.
+    whole_s
+        The period that the series seems to have, in seconds.
+
+    Notes
+    -----
+    One iteration of the whole period can be of any shape; two jobs have one shape each, of which it must be the sum,
+    and each must matter.
+    """
+    weight, power = prepared.weight, float(np.dot(prepared.x, prepared.x))
+    folds = [
+        _fold(prepared.n_bins, clocked_starts(prepared, period_s), dt_s=prepared.dt_s, period_s=period_s)
+        for period_s in (one_s, other_s, whole_s)
+    ]
+    parts = [np.zeros(prepared.n_bins), np.zeros(prepared.n_bins)]
+    for _ in range(N_BACKFITS):
+        for i in (0, 1):
+            left = prepared.x - parts[1 - i]
+            parts[i] = folds[i].spread(folds[i].means(left, weight))
+    whole = folds[2].spread(folds[2].means(prepared.x, weight))
+    explained = [1 - float(np.dot(weight, (prepared.x - model) ** 2)) / power for model in (sum(parts), *parts, whole)]
+    both, one, other, all_in_one = explained
+    if all_in_one < WHOLE_FRAC:
+        return False
+    return both >= SUM_FRAC * all_in_one and min(both - one, both - other) >= EACH_FRAC * both
 
 
 def without_job(
@@ -103,24 +155,29 @@ def without_job(
 
     The job's typical iteration, above its own lowest rate, is taken off each of its iterations.
     """
-    times_s = (np.arange(uniform.rate_bps.size, dtype=np.float64) + 0.5) * uniform.dt_s
-    n_parts = int(np.clip(period_s / uniform.dt_s, MIN_PARTS, MAX_PARTS))
-    fold = Fold.of(starts_s, times_s, period_s=period_s, n_parts=n_parts)
+    fold = _fold(uniform.rate_bps.size, starts_s, dt_s=uniform.dt_s, period_s=period_s)
     shape_bps = fold.means(uniform.rate_bps, uniform.known.astype(np.float64))
     left_bps = np.maximum(uniform.rate_bps - fold.spread(shape_bps - shape_bps.min()), 0.0) * uniform.known
     left = replace(uniform, rate_bps=left_bps)
     return left, prepare(left, cut_bps=threshold(left_bps[left.known]))
 
 
+def _is_shunned(period_s: float, shunned_s: Collection[float]) -> bool:
+    """Return whether a period is one of those to be shunned, or a small multiple of one."""
+    orders = [period_s / shunned for shunned in shunned_s]
+    return any(round(order) in SHUNNED_ORDERS and abs(order / round(order) - 1) < SHUNNED_FRAC for order in orders)
+
+
 def _is_multiple(one_s: float, other_s: float, *, duration_s: float) -> bool:
     """Return whether one period is a whole multiple of the other, as far as the series' length can tell."""
     order = max(one_s, other_s) / min(one_s, other_s)
-    return abs(order - round(order)) < max(SAME_FRAC, min(0.2, max(one_s, other_s) / duration_s))
+    slack = max(SAME_FRAC * round(order), min(MAX_SLACK, max(one_s, other_s) / duration_s))
+    return abs(order - round(order)) < slack
 
 
-def _fold(prepared: Prepared, starts_s: NDArray[np.float64], *, period_s: float) -> Fold:
-    times_s = (np.arange(prepared.n_bins, dtype=np.float64) + 0.5) * prepared.dt_s
-    n_parts = int(np.clip(period_s / prepared.dt_s, MIN_PARTS, MAX_PARTS))
+def _fold(n_bins: int, starts_s: NDArray[np.float64], *, dt_s: float, period_s: float) -> Fold:
+    times_s = (np.arange(n_bins, dtype=np.float64) + 0.5) * dt_s
+    n_parts = int(np.clip(period_s / dt_s, MIN_PARTS, MAX_PARTS))
     return Fold.of(starts_s, times_s, period_s=period_s, n_parts=n_parts)
 
 

@@ -63,8 +63,15 @@ class Spectrum:
         return int(among[np.argmax(self.power[among])])
 
 
-def line_spectrum(prepared: Prepared) -> Spectrum:
+def line_spectrum(prepared: Prepared, *, filled: NDArray[np.float64] | None = None) -> Spectrum:
     """Return a Hann-windowed periodogram over a fitted red-noise floor.
+
+    Parameters
+    ----------
+    prepared
+        The series.
+    filled
+        The same with all bins known, shape (n_bins,), where more is known of them than what is around them.
 
     Notes
     -----
@@ -74,7 +81,7 @@ def line_spectrum(prepared: Prepared) -> Spectrum:
     """
     n_bins = prepared.n_bins
     n_fft = scipy.fft.next_fast_len(PADDING * n_bins, real=True)
-    power = np.abs(scipy.fft.rfft(prepared.filled * _window(n_bins), n_fft)) ** 2
+    power = np.abs(scipy.fft.rfft((prepared.filled if filled is None else filled) * _window(n_bins), n_fft)) ** 2
     log_ratio = np.zeros(power.size)
     if power[1:].any():
         log_ratio[1:] = np.log(np.maximum(power[1:] / noise_floor(power[1:]), 1.0))

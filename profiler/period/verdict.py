@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from profiler.period.status import Status
 
-__all__ = ["METHOD", "constant", "doubtful", "insufficient", "undersampled", "without"]
+__all__ = ["FEW_CYCLES", "METHOD", "constant", "doubtful", "insufficient", "undersampled", "without"]
 
 METHOD: Final = "comb of spectral lines and multi-scale autocorrelation, iterations followed by template"
 

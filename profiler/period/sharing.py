@@ -1,0 +1,95 @@
+"""Counters that two jobs share: each one followed in what the other leaves over."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+from profiler.period.choice import weighed
+from profiler.period.clock import clocked_starts
+from profiler.period.follow import follow
+from profiler.period.others import Heard, are_a_sum, hear_other, leaves_little, without_job
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from profiler.period.choice import Choice
+    from profiler.period.estimate import PeriodEstimate
+    from profiler.period.prepare import Prepared
+    from profiler.signals import UniformRate
+
+__all__ = ["parted"]
+
+MIN_SHARED_BINS: Final = 8.0
+"""Of shorter periods the folded iteration is too coarse to hear a second job in it."""
+MIN_PART_EVIDENCE: Final = 3.0
+MAX_PART: Final = 5
+WHOLE_FRAC: Final = 0.01
+SAME_FRAC: Final = 0.02
+"""Jobs whose periods are closer than this are not told apart."""
+
+
+def parted(
+    answer: PeriodEstimate,
+    uniform: UniformRate,
+    prepared: Prepared,
+    *,
+    choice: Choice,
+    shunned_s: Collection[float] = (),
+) -> PeriodEstimate:
+    """Return the answer with a second job on the same counter if one is heard, each followed by itself.
+
+    Parameters
+    ----------
+    answer
+        What was found without a second job in mind.
+    uniform, prepared
+        The series.
+    choice
+        What the answer rests on.
+    shunned_s
+        Periods in seconds at which the gaps between polls themselves repeat.
+    """
+    if choice.period_s < MIN_SHARED_BINS * prepared.dt_s or (answer.period_s is None and choice.comb is None):
+        return answer
+    if answer.period_s is not None and leaves_little(prepared, answer.starts_s, period_s=answer.period_s):
+        return answer
+    pair = _pair(choice, prepared)
+    first = choice if pair is None else pair[0]
+    starts_s = clocked_starts(prepared, first.period_s) if first.comb else answer.starts_s
+    heard = pair[1] if pair else hear_other(prepared, starts_s, period_s=first.period_s, shunned_s=shunned_s)
+    found = None if heard is None else _each_alone(uniform, first, heard, starts_s=starts_s)
+    return answer if found is None else found
+
+
+def _pair(choice: Choice, prepared: Prepared) -> tuple[Choice, Heard] | None:
+    """Return two jobs of which the chosen period is but the common multiple, None if it is one job's."""
+    for one, other in combinations(choice.rivals, 2):
+        periods_s = [comb.period_bins * prepared.dt_s for comb in (one, other)]
+        parts = [choice.period_s / period_s for period_s in periods_s]
+        whole = [max(1, round(part)) for part in parts]
+        are_whole = all(abs(part / n - 1) < WHOLE_FRAC for part, n in zip(parts, whole, strict=True))
+        is_common = are_whole and min(whole) > 1 and max(whole) <= MAX_PART and math.gcd(*whole) == 1
+        if not is_common or min(one.evidence, other.evidence) < MIN_PART_EVIDENCE:
+            continue
+        if are_a_sum(prepared, *periods_s, whole_s=choice.period_s):
+            second = Heard(choice=weighed(other, [other], prepared), starts_s=clocked_starts(prepared, periods_s[1]))
+            return weighed(one, [one], prepared), second
+    return None
+
+
+def _each_alone(
+    uniform: UniformRate, first: Choice, heard: Heard, *, starts_s: NDArray[np.float64]
+) -> PeriodEstimate | None:
+    second_alone = without_job(uniform, starts_s, period_s=first.period_s)
+    first_alone = without_job(uniform, heard.starts_s, period_s=heard.choice.period_s)
+    second = follow(*second_alone, heard.choice, is_shared=True)
+    found = follow(*first_alone, first, is_shared=True)
+    if second.period_s is None or found.period_s is None or abs(second.period_s / found.period_s - 1) < SAME_FRAC:
+        return None
+    return replace(found, others=(second,))
