@@ -113,13 +113,14 @@ def _watch(
     duration_s = None if duration is None else parse_duration_s(duration)
     interval_s = parse_duration_s(interval)
     sources = find_sources(sys_root, ifaces=ifaces, devices=devices)
+    told: list[str] = []
     with opened(sources, host=host or socket.gethostname()) as opening, stop_on_signals() as stop:
         if not opening.counters:
             raise opening.broken[-1]
         sampler = Sampler(opening.counters, interval_s=interval_s)
         with live_screen(duration_s) as show:
-            profiles = profile_live(sampler, stop=stop, duration_s=duration_s, show=show)
+            profiles = profile_live(sampler, stop=stop, duration_s=duration_s, show=show, warn=told.append)
     broken = [*opening.broken, *sampler.broken]
     if not sampler.n_ticks:
         raise broken[-1]
-    return profiles, [str(error) for error in broken]
+    return profiles, [*told, *map(str, broken)]

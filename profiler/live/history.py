@@ -62,6 +62,13 @@ class History:
         self._coarse.extend(t_ns[first], value[first], flags[first])
         self._next_step = int(step[-1]) + 1
 
+    def readings(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint16]]:
+        """Return times, values and flags of all that is remembered: coarse ones, then fine ones."""
+        fine, coarse = self._fine.columns(), self._coarse.columns()
+        is_older = coarse[0] < (fine[0][0] if fine[0].size else 0)
+        t_ns, value, flags = (np.concatenate((old[is_older], new)) for old, new in zip(coarse, fine, strict=True))
+        return t_ns, value, flags
+
     def recent(self, *, since_ns: int = 0) -> RateSeries:
         """Return the rate over the newest minutes, as fine as it was read, from a time on."""
         return self._rates(self._fine, since_ns=since_ns)

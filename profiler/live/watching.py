@@ -2,60 +2,19 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-from concurrent.futures import ProcessPoolExecutor
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING
 
-from profiler.live.counter import LiveCounter
+from profiler.live.watch import LiveWatch, Readings
+from profiler.live.watcher import Watcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from concurrent.futures import Future
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
     from profiler.live.state import LiveProfile
     from profiler.phases import TrafficProfile
     from profiler.record import Chunk, Sampler
-    from profiler.store import Series
 
-    # Series, times, values and flags of some ticks, one entry a counter.
-    Readings: TypeAlias = list[tuple[Series, NDArray[np.int64], NDArray[np.int64], NDArray[np.uint16]]]
-
-__all__ = ["LiveWatch", "profile_live"]
-
-NICENESS: Final = 10
-"""The watching process gives way to the sampler, which must not miss its ticks."""
-
-
-class LiveWatch:
-    """Several counters watched together, each by a `LiveCounter`, in the order in which they were first read."""
-
-    def __init__(self) -> None:
-        self._counters: dict[Series, LiveCounter] = {}
-
-    def add(self, readings: Readings) -> None:
-        """Take the newest readings of some counters."""
-        for series, t_ns, value, flags in readings:
-            if series not in self._counters:
-                self._counters[series] = LiveCounter(series)
-            self._counters[series].add(t_ns, value, flags=flags)
-
-    def look(self) -> None:
-        """Run the detections that are due."""
-        for counter in self._counters.values():
-            counter.look()
-
-    def states(self) -> list[LiveProfile]:
-        """Return what is known of each counter now."""
-        return [counter.state() for counter in self._counters.values()]
-
-    def answers(self) -> list[TrafficProfile]:
-        """Return the profile of each counter."""
-        return [counter.answer() for counter in self._counters.values()]
+__all__ = ["profile_live"]
 
 
 def profile_live(
@@ -64,6 +23,7 @@ def profile_live(
     stop: Callable[[], bool],
     duration_s: float | None = None,
     show: Callable[[float, list[LiveProfile]], None] | None = None,
+    warn: Callable[[str], None],
 ) -> list[TrafficProfile]:
     """Read counters for a while and return the profile of each.
 
@@ -78,32 +38,20 @@ def profile_live(
     show
         Called several times a second with the seconds read so far and the newest states. They are made in a process
         of their own, so that the sampler does not miss ticks for them; None makes none before the end.
+    warn
+        Called with what went wrong on the way and did not end the watch.
     """
     chunks = sampler.chunks(stop=stop, duration_s=duration_s)
-    if show is not None:
-        return _watched(sampler, chunks, show)
-    watch = LiveWatch()
-    for chunk in chunks:
-        watch.add(_readings(chunk))
-    return watch.answers()
-
-
-def _watched(
-    sampler: Sampler, chunks: Iterable[Chunk], show: Callable[[float, list[LiveProfile]], None]
-) -> list[TrafficProfile]:
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context, initializer=_settle_in) as pool:
-        newest: list[LiveProfile] = []
-        backlog: Readings = []
-        pending: Future[list[LiveProfile]] | None = None
+    if show is None:
+        watch = LiveWatch()
         for chunk in chunks:
-            backlog += _readings(chunk)
-            if pending is not None and pending.done():
-                newest, pending = pending.result(), None
-            if pending is None:
-                pending, backlog = pool.submit(_advance, backlog), []
-            show(sampler.elapsed_s, newest)
-        return pool.submit(_finish, backlog).result()
+            watch.add(_readings(chunk))
+        return watch.answers()
+    with Watcher(warn=warn) as watcher:
+        for chunk in chunks:
+            watcher.add(_readings(chunk))
+            show(sampler.elapsed_s, watcher.newest)
+        return watcher.answers()
 
 
 def _readings(chunk: Chunk) -> Readings:
@@ -112,24 +60,3 @@ def _readings(chunk: Chunk) -> Readings:
         for i, counter in enumerate(chunk.counters)
         if counter.series.metric == "bytes"
     ]
-
-
-_watch: Final = LiveWatch()
-"""What the watching process has seen; the sampling process leaves its own empty."""
-
-
-def _settle_in() -> None:
-    """Give way to the sampler, and let Ctrl-C end the sampling process alone; it then ends this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.nice(NICENESS)
-
-
-def _advance(readings: Readings) -> list[LiveProfile]:
-    _watch.add(readings)
-    _watch.look()
-    return _watch.states()
-
-
-def _finish(readings: Readings) -> list[TrafficProfile]:
-    _watch.add(readings)
-    return _watch.answers()
