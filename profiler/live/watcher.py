@@ -99,7 +99,7 @@ class Watcher:
             self._pool, self._backlog = _process(), self._remembered()
         else:
             self._warn(
-                f"{MAX_DEATHS} watching processes died, killed or short of memory: reading goes on, the table stands still"
+                f"{MAX_DEATHS} watching processes died, killed or short of memory: reading goes on, the table stops"
             )
             self._pool, self._backlog = None, []
 
