@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-from profiler.batch.outcome import profile_or_reason
-from profiler.batch.worker import Worker
+from profiler.batch.outcome import Unfit, profile_or_reason
+from profiler.batch.workers import Workers
 from profiler.errors import UsageError
+from profiler.signals import RateSeries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
+    from concurrent.futures import Future
 
     from profiler.phases import TrafficProfile
-    from profiler.signals import RateSeries
 
 __all__ = ["profile_many"]
 
@@ -41,13 +39,14 @@ def profile_many(series: Iterable[RateSeries], *, n_workers: int | None = None) 
         no more than a few chunks of 64 (fewer if they are long) in memory.
     n_workers
         Number of processes, at least one; by default as many as this process may use processors. One is this process
-        itself, which also does the first few hundred series: where there are no more, no other is started.
+        itself, which also does the first few hundred series; where there are more, no process is started for which
+        no series wait.
 
     Yields
     ------
     TrafficProfile
         As `profile` returns it. A series on which `profile` fails has status ``no_data`` and a reason that tells the
-        failure; the others are not lost for it.
+        failure, and so has what is no `RateSeries`; the others are not lost for it.
 
     Raises
     ------
@@ -73,59 +72,34 @@ def profile_many(series: Iterable[RateSeries], *, n_workers: int | None = None) 
     if n_workers is not None and n_workers < 1:
         raise UsageError(f"profile_many: n_workers {n_workers}: must be at least 1")
     n_processes = n_workers or len(os.sched_getaffinity(0))
-    return _in_this_process(series) if n_processes == 1 else _in_processes(_chunks(series), n_workers=n_processes)
+    given = (one if isinstance(one, RateSeries) else Unfit(type(one).__name__) for one in series)
+    return _in_this_process(given) if n_processes == 1 else _in_processes(_chunks(given), n_workers=n_processes)
 
 
-def _in_this_process(series: Iterable[RateSeries]) -> Iterator[TrafficProfile]:
+def _in_this_process(series: Iterable[RateSeries | Unfit]) -> Iterator[TrafficProfile]:
     for one in series:
         yield profile_or_reason(one)
 
 
-def _in_processes(chunks: Iterator[list[RateSeries]], *, n_workers: int) -> Iterator[TrafficProfile]:
+def _in_processes(chunks: Iterator[list[RateSeries | Unfit]], *, n_workers: int) -> Iterator[TrafficProfile]:
     for chunk in islice(chunks, CHUNKS_HERE):
         yield from _in_this_process(chunk)
     ahead = next(chunks, None)
     if ahead is None:
         return
-    with _workers(n_workers) as submit:
+    with Workers(n_workers) as workers:
         pending: deque[Future[list[TrafficProfile]]] = deque()
         for chunk in chain([ahead], chunks):
-            pending.append(submit(chunk))
+            pending.append(workers.submit(chunk))
             if len(pending) >= CHUNKS_PER_WORKER * n_workers:
                 yield from pending.popleft().result()
         while pending:
             yield from pending.popleft().result()
 
 
-@contextmanager
-def _workers(n_workers: int) -> Iterator[Callable[[list[RateSeries]], Future[list[TrafficProfile]]]]:
-    """Start workers; yield what hands a chunk to the next one that is idle. A thread each listens to them."""
-    workers = [Worker() for _ in range(n_workers)]
-    idle: SimpleQueue[Worker] = SimpleQueue()
-
-    def profile_chunk(chunk: list[RateSeries]) -> list[TrafficProfile]:
-        worker = idle.get()
-        try:
-            return worker.profile(chunk)
-        finally:
-            idle.put(worker)
-
-    with ExitStack() as stack:
-        for worker in workers:
-            stack.callback(worker.close)
-            idle.put(worker)
-        threads = stack.enter_context(ThreadPoolExecutor(n_workers))
-        try:
-            yield lambda chunk: threads.submit(profile_chunk, chunk)
-        finally:
-            threads.shutdown(wait=False, cancel_futures=True)
-            for worker in workers:
-                worker.kill()
-
-
-def _chunks(series: Iterable[RateSeries]) -> Iterator[list[RateSeries]]:
+def _chunks(series: Iterable[RateSeries | Unfit]) -> Iterator[list[RateSeries | Unfit]]:
     """Yield the series in lists of about equal work."""
-    chunk: list[RateSeries] = []
+    chunk: list[RateSeries | Unfit] = []
     n_windows = 0
     for one in series:
         chunk.append(one)

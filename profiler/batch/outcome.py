@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,11 +11,21 @@ from profiler.phases import TrafficProfile, profile
 if TYPE_CHECKING:
     from profiler.signals import RateSeries
 
-__all__ = ["profile_or_reason"]
+__all__ = ["Unfit", "profile_or_reason"]
 
 
-def profile_or_reason(series: RateSeries) -> TrafficProfile:
+class Unfit(NamedTuple):
+    """Stands for what was given in place of a series: the name of its type."""
+
+    kind: str
+    n_samples: int = 0
+
+
+def profile_or_reason(series: RateSeries | Unfit) -> TrafficProfile:
     """Return the profile of a series; if that fails, one of status ``no_data`` whose reason tells the failure."""
+    if isinstance(series, Unfit):
+        reason = f"given a {series.kind} in place of a RateSeries; make one with RateSeries.from_counter or from_deltas"
+        return TrafficProfile(status="no_data", reason=reason, fold_bps=np.zeros(0))
     try:
         return profile(series)
     except Exception as error:  # noqa: BLE001 - one series in 100,000 must not cost the others; its reason tells

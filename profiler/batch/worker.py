@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, cast
 
+from profiler.batch.outcome import Unfit
 from profiler.errors import OffbeatError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Worker:
         """The process's id."""
         return self._process.pid
 
-    def profile(self, chunk: Sequence[RateSeries]) -> list[TrafficProfile]:
+    def profile(self, chunk: Sequence[RateSeries | Unfit]) -> list[TrafficProfile]:
         """Return the profiles of some series, in their order.
 
         Raises
@@ -65,8 +66,7 @@ class Worker:
         except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
             raise OffbeatError(
                 f"profile_many: worker process {self.pid} died (exit code {self._process.wait()}) over {len(chunk)} "
-                f"series, {chunk[0].host}/{chunk[0].device} {chunk[0].direction} the first; if memory is short, "
-                "use fewer workers"
+                f"series, {_named(chunk[0])} the first; if memory is short, use fewer workers"
             ) from error
         return profiles
 
@@ -81,3 +81,7 @@ class Worker:
         self._profiles.close()
         with suppress(BrokenPipeError):
             self._chunks.close()
+
+
+def _named(series: RateSeries | Unfit) -> str:
+    return f"a {series.kind}" if isinstance(series, Unfit) else f"{series.host}/{series.device} {series.direction}"

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from profiler import profile
-from profiler.batch import many, outcome, profile_many
+from profiler.batch import many, outcome, profile_many, workers
 from profiler.batch.many import CHUNK_SERIES, CHUNK_WINDOWS, CHUNKS_HERE, CHUNKS_PER_WORKER
 from profiler.batch.worker import Worker
 from profiler.errors import OffbeatError, UsageError
@@ -82,13 +82,13 @@ def test_workers_give_profiles_in_order_and_draw_series_no_faster_than_they_are_
 
 
 def test_one_worker_is_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "Worker", None)
+    monkeypatch.setattr(workers, "Worker", None)
     found = list(profile_many(_many(CHUNK_SERIES + 1), n_workers=1))
     assert [one.period_s for one in found] == pytest.approx(_periods_s(CHUNK_SERIES + 1), rel=0.02)
 
 
 def test_few_series_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "Worker", None)
+    monkeypatch.setattr(workers, "Worker", None)
     assert len(list(profile_many(_idle(FIRST), n_workers=2))) == FIRST
     assert list(profile_many([], n_workers=2)) == []
 
@@ -116,10 +116,36 @@ def test_workers_end_when_the_source_of_series_fails(monkeypatch: pytest.MonkeyP
         yield from _idle(FIRST + 2 * CHUNK_SERIES)
         raise OffbeatError("the disk is gone")
 
-    workers = _watched(monkeypatch)
+    watched = _watched(monkeypatch)
     with pytest.raises(OffbeatError, match="the disk is gone"):
         list(profile_many(broken(), n_workers=2))
-    assert [Path(f"/proc/{worker.pid}").exists() for worker in workers] == [False, False]
+    assert [Path(f"/proc/{worker.pid}").exists() for worker in watched] == [False, False]
+
+
+def test_one_chunk_more_starts_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = _watched(monkeypatch)
+    assert len(list(profile_many(_idle(FIRST + 1), n_workers=12))) == FIRST + 1
+    assert len(watched) == 1
+
+
+def test_a_worker_that_is_idle_is_given_the_next_chunk_before_another_is_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watched = _watched(monkeypatch)
+    with workers.Workers(12) as pool:
+        for _ in range(3):
+            assert [one.status for one in pool.submit([*_idle(2)]).result()] == ["idle", "idle"]
+    assert len(watched) == 1
+    assert not Path(f"/proc/{watched[0].pid}").exists()
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_what_is_no_series_is_told_in_its_place_and_costs_no_other(n_workers: int) -> None:
+    given: list[Any] = [*_idle(FIRST), None, lambda: 0, *_idle(1)]
+    found = list(profile_many(given, n_workers=n_workers))
+    assert [one.status for one in found] == ["idle"] * FIRST + ["no_data", "no_data", "idle"]
+    assert found[FIRST].reason.startswith("given a NoneType in place of a RateSeries")
+    assert found[FIRST + 1].reason.startswith("given a function in place")
 
 
 def test_no_workers_is_refused_before_anything_is_drawn() -> None:
@@ -128,13 +154,13 @@ def test_no_workers_is_refused_before_anything_is_drawn() -> None:
 
 
 def test_a_worker_that_dies_is_told_and_the_others_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    workers = _watched(monkeypatch)
+    watched = _watched(monkeypatch)
     found = profile_many(_idle(400 * CHUNK_SERIES), n_workers=2)
     assert [next(found).status for _ in range(FIRST + 1)] == ["idle"] * (FIRST + 1)
-    os.kill(workers[0].pid, signal.SIGKILL)
-    with pytest.raises(OffbeatError, match=rf"worker process {workers[0].pid} died \(exit code -9\)"):
+    os.kill(watched[0].pid, signal.SIGKILL)
+    with pytest.raises(OffbeatError, match=rf"worker process {watched[0].pid} died \(exit code -9\)"):
         list(found)
-    assert [Path(f"/proc/{worker.pid}").exists() for worker in workers] == [False, False]
+    assert [Path(f"/proc/{worker.pid}").exists() for worker in watched] == [False, False]
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
@@ -163,14 +189,14 @@ def test_no_process_is_left_when_the_caller_is_stopped_or_killed(tmp_path: Path,
 
 def _watched(monkeypatch: pytest.MonkeyPatch) -> list[Worker]:
     """Return a list to which each worker is added when it is started."""
-    workers: list[Worker] = []
+    seen: list[Worker] = []
 
     def started() -> Worker:
-        workers.append(Worker())
-        return workers[-1]
+        seen.append(Worker())
+        return seen[-1]
 
-    monkeypatch.setattr(many, "Worker", started)
-    return workers
+    monkeypatch.setattr(workers, "Worker", started)
+    return seen
 
 
 def _session(leader: int) -> list[int]:

@@ -1,0 +1,69 @@
+"""`Workers`: processes that profile chunks of series, no more of them than there is work for."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Empty, SimpleQueue
+from threading import Lock
+from typing import TYPE_CHECKING, Self
+
+from profiler.batch.worker import Worker
+from profiler.errors import OffbeatError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from profiler.batch.outcome import Unfit
+    from profiler.phases import TrafficProfile
+    from profiler.signals import RateSeries
+
+__all__ = ["Workers"]
+
+
+class Workers:
+    """Up to ``n_most`` workers, each started when a chunk waits and none is idle; a thread each listens to it.
+
+    As a context manager it leaves no process behind.
+    """
+
+    def __init__(self, n_most: int) -> None:
+        self._threads = ThreadPoolExecutor(n_most)
+        self._idle: SimpleQueue[Worker] = SimpleQueue()
+        self._started: list[Worker] = []
+        self._starting = Lock()
+        self._has_ended = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        with self._starting:
+            self._has_ended = True
+        for worker in self._started:
+            worker.kill()
+        self._threads.shutdown(wait=True)
+        for worker in self._started:
+            worker.close()
+
+    def submit(self, chunk: Sequence[RateSeries | Unfit]) -> Future[list[TrafficProfile]]:
+        """Hand a chunk to a worker; return what its profiles will be in."""
+        return self._threads.submit(self._profile, chunk)
+
+    def _profile(self, chunk: Sequence[RateSeries | Unfit]) -> list[TrafficProfile]:
+        try:
+            worker = self._idle.get_nowait()
+        except Empty:
+            worker = self._start()
+        try:
+            return worker.profile(chunk)
+        finally:
+            self._idle.put(worker)
+
+    def _start(self) -> Worker:
+        with self._starting:
+            if self._has_ended:
+                raise OffbeatError("profile_many: was ended before a worker had started")
+            worker = Worker()
+            self._started.append(worker)
+        return worker
