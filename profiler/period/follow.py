@@ -113,7 +113,8 @@ def _are_iterations(onsets_s: NDArray[np.float64], period_s: float) -> bool:
     lengths_s = _lengths(onsets_s, period_s, longest=PAUSE)
     if _spread(lengths_s) > MAX_ONSET_SPREAD:
         return False
-    return abs(median(_lengths(onsets_s, period_s)) / period_s - 1) < MAX_PACE_FRAC if lengths_s.size else False
+    usual_s = _lengths(onsets_s, period_s)
+    return usual_s.size > 0 and abs(median(usual_s) / period_s - 1) < MAX_PACE_FRAC
 
 
 def _grouped(prepared: Prepared, choice: Choice, cycles: Cycles) -> tuple[Choice, Cycles]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from profiler.period.prepare import Prepared
     from profiler.signals import UniformRate
 
-__all__ = ["Heard", "are_a_sum", "hear_other", "leaves_little", "without_job"]
+__all__ = ["Heard", "are_a_sum", "hear_other", "is_multiple", "leaves_little", "without_job"]
 
 MIN_EVIDENCE: Final = 8.0
 MIN_LEFT_FRAC: Final = 0.05
@@ -104,7 +104,7 @@ def hear_other(
         other_s = comb.period_bins * prepared.dt_s
         if comb.evidence < MIN_EVIDENCE or prepared.duration_s < MIN_CYCLES * other_s:
             continue
-        if _is_shunned(other_s, shunned_s) or _is_multiple(other_s, period_s, duration_s=prepared.duration_s):
+        if _is_shunned(other_s, shunned_s) or is_multiple(other_s, period_s, duration_s=prepared.duration_s):
             continue
         other_starts_s = clocked_starts(rest, other_s)
         second = _fold(prepared.n_bins, other_starts_s, dt_s=prepared.dt_s, period_s=other_s)
@@ -168,7 +168,7 @@ def _is_shunned(period_s: float, shunned_s: Collection[float]) -> bool:
     return any(round(order) in SHUNNED_ORDERS and abs(order / round(order) - 1) < SHUNNED_FRAC for order in orders)
 
 
-def _is_multiple(one_s: float, other_s: float, *, duration_s: float) -> bool:
+def is_multiple(one_s: float, other_s: float, *, duration_s: float) -> bool:
     """Return whether one period is a whole multiple of the other, as far as the series' length can tell."""
     order = max(one_s, other_s) / min(one_s, other_s)
     slack = max(SAME_FRAC * round(order), min(MAX_SLACK, max(one_s, other_s) / duration_s))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from profiler.period.choice import weighed
 from profiler.period.clock import clocked_starts
 from profiler.period.follow import follow
-from profiler.period.others import Heard, are_a_sum, hear_other, leaves_little, without_job
+from profiler.period.others import Heard, are_a_sum, hear_other, is_multiple, leaves_little, without_job
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -30,8 +30,6 @@ MIN_SHARED_BINS: Final = 8.0
 MIN_PART_EVIDENCE: Final = 3.0
 MAX_PART: Final = 5
 WHOLE_FRAC: Final = 0.01
-SAME_FRAC: Final = 0.02
-"""Jobs whose periods are closer than this are not told apart."""
 
 
 def parted(
@@ -90,6 +88,8 @@ def _each_alone(
     first_alone = without_job(uniform, heard.starts_s, period_s=heard.choice.period_s)
     second = follow(*second_alone, heard.choice, is_shared=True)
     found = follow(*first_alone, first, is_shared=True)
-    if second.period_s is None or found.period_s is None or abs(second.period_s / found.period_s - 1) < SAME_FRAC:
+    if second.period_s is None or found.period_s is None:
+        return None
+    if is_multiple(second.period_s, found.period_s, duration_s=uniform.rate_bps.size * uniform.dt_s):
         return None
     return replace(found, others=(second,))
