@@ -57,7 +57,7 @@ def profile(
 
         offbeat profile --iface eth0 --for 20s --json
     """
-    from pipeline.cli.profile_table import exact_row, readable_row
+    from pipeline.cli.profile_table import exact_rows, readable_rows
     from profiler.events import profile_events
     from profiler.phases import profile as profile_rate
     from profiler.sources import read_sources
@@ -86,8 +86,8 @@ def profile(
     if chosen is Format.JSON:
         print_json({"kind": "profile", "version": 1, "series": [found.to_dict() for found in profiles]})
     else:
-        row = exact_row if chosen is Format.CSV else readable_row
-        print_rows([row(found) for found in profiles], output=chosen)
+        rows = exact_rows if chosen is Format.CSV else readable_rows
+        print_rows([row for found in profiles for row in rows(found)], output=chosen)
     for problem in problems:
         note(f"offbeat: {problem}")
     if not any(found.status == "periodic" for found in profiles):

@@ -1,17 +1,23 @@
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from pipeline.cli.main import main
+from pipeline.cli.printer import Format, print_rows
+from pipeline.cli.profile_table import exact_rows, readable_rows
+from profiler.phases import Outlier, TrafficProfile
 from tests.data import SAMPLE_DATA
 
 if TYPE_CHECKING:
@@ -76,6 +82,59 @@ def test_the_table_has_a_row_a_port(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert "sw1/p1" in shown
     assert "Up 1" in shown
+
+
+def test_each_job_on_a_counter_has_a_row_of_its_own() -> None:
+    first, second = (TrafficProfile.from_phases(period_s=T, phases=[(0, 0.2, 8e9)]) for T in (0.7, 1.13))
+    found = replace(first, host="h", device="d", port="1", others=(second,), other_periods_s=(1.13,))
+    rows = readable_rows(found)
+    assert [(row["port"], row["period"]) for row in rows] == [
+        ("h/d/1", "700 ms ± <1 ns"),
+        ("h/d/1 + job 2", "1.13 s ± <1 ns"),
+    ]
+
+
+def test_csv_holds_one_row_a_series_with_all_its_periods_and_warnings(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    job = TrafficProfile.from_phases(period_s=0.7, phases=[(0, 0.2, 8e9)])
+    found = replace(
+        job, other_periods_s=(1.13, 2.5), alias_periods_s=(0.03,), warnings=("a few, late", "far"), others=(job, job)
+    )
+    print_rows(exact_rows(found), output=Format.CSV)
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (row["other_periods_s"], row["alias_periods_s"]) == ("1.13 2.5", "0.03")
+    assert row["warnings"] == "a few, late; far"
+    assert main(["profile", str(SAMPLE_DATA / "alone_a.csv.gz"), "--csv"]) == 0
+    read = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {"other_periods_s", "alias_periods_s", "warnings"} <= set(read[0])
+    assert len({(row["port"], row["device"], row["direction"]) for row in read}) == len(read)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "jitter_frac", "shown"),
+    [
+        (None, None, ("-", "-")),
+        (0.998, 0.0, (">0.99", "-")),
+        (0.99, 0.0004, ("0.99", "<0.1%")),
+        (0.5, 0.079, ("0.50", "7.9%")),
+        (1.0, 0.001, (">0.99", "0.1%")),
+        (0.003, 1.5, ("<0.01", "150.0%")),
+    ],
+)
+def test_digits_left_out_never_make_certainty(
+    confidence: float | None, jitter_frac: float | None, shown: tuple[str, str]
+) -> None:
+    job = TrafficProfile.from_phases(period_s=0.7, phases=[(0, 0.2, 8e9)])
+    (row,) = readable_rows(replace(job, confidence=confidence, jitter_frac=jitter_frac))
+    assert (row["confidence"], row["jitter"]) == shown
+
+
+def test_one_long_iteration_is_no_plural() -> None:
+    job = TrafficProfile.from_phases(period_s=0.7, phases=[(0, 0.2, 8e9)])
+    long = Outlier(t_ns=0, duration_s=1.4)
+    shown = [readable_rows(replace(job, outliers=(long,) * n))[0]["note"] for n in range(3)]
+    assert shown == ["-", "1 long iteration", "2 long iterations"]
 
 
 def test_live_traffic_is_profiled_while_it_runs(fake_nic: Path, capsys: pytest.CaptureFixture[str]) -> None:
