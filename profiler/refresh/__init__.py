@@ -8,7 +8,7 @@ ticks.
 from __future__ import annotations
 
 from profiler.refresh.clock import Refresh
-from profiler.refresh.search import find_refresh, refresh_of_moves
+from profiler.refresh.search import refresh_of_moves
 from profiler.refresh.ticks import TickReads, at_ticks
 
-__all__ = ["Refresh", "TickReads", "at_ticks", "find_refresh", "refresh_of_moves"]
+__all__ = ["Refresh", "TickReads", "at_ticks", "refresh_of_moves"]

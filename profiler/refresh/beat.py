@@ -11,16 +11,19 @@ if TYPE_CHECKING:
 
     from profiler.refresh.clock import Refresh
 
-__all__ = ["has_partial_borders", "is_own_beat"]
+__all__ = ["has_partial_borders", "has_place"]
 
-MOST_BURSTS: Final = 4
-"""Silences of an iteration, each of which the false clock takes for one of its own."""
-MAX_EXPLAINED: Final = 0.25
-"""Part of the variance of bytes a tick, beyond chance, that their place in the beat may explain."""
-MOST_BINS: Final = 64
-"""Places in the beat that are told apart; an iteration of more ticks would by chance be a multiple of a job's own."""
+MAX_EXPLAINED: Final = 0.2
+"""Part of the variance of bytes a poll, beyond chance, that its place between ticks may explain: 0.06 at most on real
+ports, and more than 0.3 for jobs."""
+MOST_PLACES: Final = 48
+"""Places that are told apart."""
+POLLS_A_PLACE: Final = 20
+"""Each must be met so often."""
+MOST_SILENCES: Final = 4
+"""Silences of an iteration, each of which a false clock takes for one of its own."""
 CLIP: Final = 4.0
-"""Ticks of more than this many typical ones count as so many: one reset must not be the whole variance."""
+"""Polls of more than this many typical ones count as so many: one reset must not be the whole variance."""
 PARTIAL: Final = 0.85
 """Polls beside a stale one that see less than this part of what those further off do have a silence beside them."""
 SURE: Final = 4.0
@@ -62,37 +65,50 @@ def has_partial_borders(t_s: NDArray[np.float64], delta_bytes: NDArray[np.float6
     return bool(less > SURE * error)
 
 
-def is_own_beat(clock: Refresh, t_s: NDArray[np.float64], *, delta_bytes: NDArray[np.float64]) -> bool:
-    """Return whether bytes a tick beat with the polls.
+def has_place(
+    clock: Refresh, t_s: NDArray[np.float64], *, seen_bytes: NDArray[np.float64], counted: NDArray[np.bool_]
+) -> bool:
+    """Return whether what a poll sees depends on its place between the ticks of a clock, or in their beat with polls.
+
+    Parameters
+    ----------
+    clock
+        What is taken to copy the counter.
+    t_s
+        Times of the polls in seconds, increasing, shape (n_polls,).
+    seen_bytes
+        What polls saw from each to the next, shape (n_polls - 1,).
+    counted
+        Which of them are looked at, shape (n_polls - 1,).
 
     Notes
     -----
-    To even polls every ``g`` seconds, a job of period T that is silent for a poll ``k`` times in each looks like a
-    clock of interval R with 1/R = 1/g - k/T. But bytes rebuilt at true ticks have nothing of the beat left, and at
-    false ones they have all of the job.
+    A poll sees the bytes of a tick, wherever after it the poll comes. The clock by which the silences of a job gather
+    is the job's own beat with the polls, so that its bursts have a place there too: to even polls every ``g``
+    seconds, a job of period T that is silent for a poll ``k`` times in each looks like a clock of interval R with
+    1/R = 1/g - k/T.
     """
     gaps_s = np.diff(t_s)
-    beat_hz = 1 / float(gaps_s[gaps_s < 2 * np.median(gaps_s)].mean()) - 1 / clock.interval_s
-    if beat_hz <= 0:
+    counted = counted & (gaps_s < USUAL_GAP * np.median(gaps_s))
+    if not counted.any():
         return False
-    ticks = np.floor(clock.ticks(t_s[1:])).astype(np.int64)
-    of_tick = np.bincount(ticks - ticks[0], weights=np.maximum(delta_bytes, 0.0))
-    some = of_tick[of_tick > 0]
-    x = np.minimum(of_tick, CLIP * np.median(some)) if some.size else of_tick
-    x = x - x.mean()
-    beat_ticks = 1 / (beat_hz * clock.interval_s)
-    most = max(1, min(MOST_BURSTS, int(MOST_BINS / beat_ticks)))
-    return any(_explained(x, np.arange(x.size) / (n * beat_ticks)) > MAX_EXPLAINED for n in range(1, most + 1))
+    seen = seen_bytes[counted]
+    x = np.minimum(seen, CLIP * np.median(seen))
+    x -= x.mean()
+    ticks = clock.ticks(t_s[1:])
+    beat = (ticks - t_s[1:] / float(gaps_s[gaps_s < 2 * np.median(gaps_s)].mean()))[counted]
+    turns = (ticks[counted], ticks[counted] / 2, *(beat / n for n in range(2, MOST_SILENCES + 1)))
+    return any(_explained(x, turn) > MAX_EXPLAINED for turn in turns)
 
 
 def _explained(x: NDArray[np.float64], turns: NDArray[np.float64]) -> float:
     """Return the part of the variance that the mean over each place in a turn explains, less what chance would."""
-    n_bins = int(min(MOST_BINS, max(4, np.ceil(x.size / max(turns[-1], 1.0)))))
-    place = (turns % 1.0 * n_bins).astype(np.int64)
-    n_of = np.bincount(place, minlength=n_bins)
-    mean = np.bincount(place, weights=x, minlength=n_bins) / np.maximum(n_of, 1)
+    n_places = min(MOST_PLACES, x.size // POLLS_A_PLACE)
     total = float(np.sum(x**2))
-    if total <= 0 or n_bins >= x.size:
+    if total <= 0 or n_places < 2:
         return 0.0
-    chance = n_bins / x.size
+    place = (turns % 1.0 * n_places).astype(np.int64)
+    n_of = np.bincount(place, minlength=n_places)
+    mean = np.bincount(place, weights=x, minlength=n_places) / np.maximum(n_of, 1)
+    chance = n_places / x.size
     return (float(np.sum(n_of * mean**2)) / total - chance) / (1 - chance)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from profiler.refresh.beat import has_place
 from profiler.refresh.lines import Events, clocks_near
 
 if TYPE_CHECKING:
@@ -17,20 +18,30 @@ __all__ = ["fast_refresh"]
 
 MIN_DOUBLE: Final = 12
 """Fewer double polls than this show no clock."""
-DOUBLE: Final = 1.6
-"""A poll is double if it sees so many times what the busier of its neighbours does."""
-DOUBLE_RANGE: Final = (1.9, 2.1)
-"""Median of what double polls see over the mean of their neighbours; bursts of a job are of any height."""
-QUARTILES: Final = (0.25, 0.5, 0.75)
-DOUBLE_SPREAD: Final = 0.3
-"""Most by which their quartiles may differ."""
+LEVEL: Final = 0.15
+"""Polls that differ by less than this part see the same rate."""
+MIN_LEVEL: Final = 3
+"""Of the two polls before one and the two after, those that must see it once or twice over: a steady stream."""
+MIN_ONCE: Final = 2
+"""Of the same, those that must see it once."""
+MIN_STEADY_FRAC: Final = 0.5
+"""Of the polls that see something, the least part in a steady stream: where most bursts are shorter, what looks like
+one is their place among the polls."""
+DOUBLE: Final = (1.8, 2.2)
+"""A poll in a stream that sees so many times its level is double."""
+SINGLE: Final = (0.75, 1.25)
+"""A poll in a stream that sees so many times its level is a usual one; other polls are neither."""
+MAX_ODD: Final = 0.25
+"""Most such others for one double poll: bursts of a job are of any height, and begin anywhere within a poll."""
+MAX_MEDIAN_OFF: Final = 0.05
+"""How far the median of what double polls see over the level may be from 2."""
 USUAL_GAP: Final = 1.5
 """A poll after a longer gap, over the typical one, sees more for that."""
 MAX_DOUBLE_FRAC: Final = 0.45
 """With more of them among busy polls, single ones would be the telling ones."""
 MAX_OFF: Final = 0.3
 """How far the beat of clock and polls may be from how often double polls come, over the latter."""
-MIN_AGREEMENT: Final = 0.6
+MIN_AGREEMENT: Final = 0.8
 """Of polls that are double or that the clock says to be, the least part that are both."""
 
 
@@ -46,31 +57,50 @@ def fast_refresh(t_s: NDArray[np.float64], moved_bytes: NDArray[np.float64]) -> 
 
     Notes
     -----
-    In a steady stream, and within a burst, double polls see twice what their neighbours do, and come by the beat of
-    the two clocks.
+    In a steady stream, and within a long burst, a poll sees one tick or two, never a part of one, and those that see
+    two come by the beat of the two clocks. A burst of a job of two polls' length looks alike for a while, since
+    what the first and the last poll see of it adds up; but nothing is steady about it.
     """
-    left, here, right = moved_bytes[:-2], moved_bytes[1:-1], moved_bytes[2:]
-    is_double = (here >= DOUBLE * np.maximum(left, right)) & (np.minimum(left, right) > 0)
-    if np.count_nonzero(is_double) < MIN_DOUBLE:
-        return None
-    low, median, high = np.quantile(2 * here[is_double] / (left + right)[is_double], QUARTILES)
-    if not DOUBLE_RANGE[0] <= median <= DOUBLE_RANGE[1] or high - low > DOUBLE_SPREAD:
+    if moved_bytes.size < 2 * MIN_DOUBLE:
         return None
     gaps_s = np.diff(t_s)
     gap_s = float(np.median(gaps_s))
-    busy = np.zeros(moved_bytes.size, dtype=bool)
-    busy[1:-1] = (np.minimum(left, right) > 0) & (gaps_s[1:-1] < USUAL_GAP * gap_s)
-    happened = busy.copy()
-    happened[1:-1] &= is_double
+    level, steady = _levels(moved_bytes)
+    ratio = moved_bytes / np.where(steady, level, np.inf)
+    busy = steady & (gaps_s < USUAL_GAP * gap_s)
+    happened = busy & (ratio >= DOUBLE[0]) & (ratio <= DOUBLE[1])
+    odd = busy & ~happened & ~((ratio >= SINGLE[0]) & (ratio <= SINGLE[1]))
     n_double, n_busy = int(np.count_nonzero(happened)), int(np.count_nonzero(busy))
-    if not MIN_DOUBLE <= n_double <= MAX_DOUBLE_FRAC * n_busy:
+    if n_busy < MIN_STEADY_FRAC * np.count_nonzero(moved_bytes):
+        return None
+    if not MIN_DOUBLE <= n_double <= MAX_DOUBLE_FRAC * n_busy or np.count_nonzero(odd) > MAX_ODD * n_double:
+        return None
+    if abs(float(np.median(ratio[happened])) / 2 - 1) > MAX_MEDIAN_OFF:
         return None
     events = Events(mid_s=0.5 * (t_s[1:] + t_s[:-1]), happened=happened, phase=0.5)
     polls_hz = 1 / gap_s
     beat_hz = polls_hz * n_double / n_busy
     low_hz, high_hz = polls_hz + (1 - MAX_OFF) * beat_hz, polls_hz + (1 + MAX_OFF) * beat_hz
     clocks = clocks_near(events, low_hz=low_hz, high_hz=high_hz)
-    return next((clock for clock in clocks if _tells(clock, t_s, happened, busy=busy)), None)
+    clock = next((clock for clock in clocks if _tells(clock, t_s, happened, busy=busy)), None)
+    return (
+        None
+        if clock is None or has_place(clock, t_s, seen_bytes=level, counted=np.ones(level.size, dtype=bool))
+        else clock
+    )
+
+
+def _levels(moved_bytes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return what polls beside each one see of one tick, and whether they see a steady stream."""
+    beside = np.lib.stride_tricks.sliding_window_view(moved_bytes, 5)[:, (0, 1, 3, 4)]
+    level, steady = np.zeros(moved_bytes.size), np.zeros(moved_bytes.size, dtype=bool)
+    # At most two of four neighbours are double: the second least sees one tick, unless one is partly silent.
+    one_tick = level[2:-2] = np.partition(beside, 1, axis=1)[:, 1]
+    is_once = np.abs(beside - one_tick[:, None]) <= LEVEL * one_tick[:, None]
+    is_twice = np.abs(beside - 2 * one_tick[:, None]) <= 2 * LEVEL * one_tick[:, None]
+    steady[2:-2] = (one_tick > 0) & (np.count_nonzero(is_once, axis=1) >= MIN_ONCE)
+    steady[2:-2] &= np.count_nonzero(is_once | is_twice, axis=1) >= MIN_LEVEL
+    return level, steady
 
 
 def _tells(clock: Refresh, t_s: NDArray[np.float64], is_double: NDArray[np.bool_], *, busy: NDArray[np.bool_]) -> bool:

@@ -27,7 +27,7 @@ MAX_POLLS_FRAC: Final = 0.5
 """Where polls gather by more than this part of what events do, the clock is that of the polls."""
 N_BLOCKS: Final = 8
 """Blocks of a part, whose phases tell how the clock wanders against the polls'."""
-PADDED: Final = 8
+PADDED: Final = 32
 """Frequencies are looked for at this part of what the length of the recording resolves."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from profiler.refresh.agreement import agreement
-from profiler.refresh.beat import has_partial_borders, is_own_beat
+from profiler.refresh.beat import has_partial_borders, has_place
 from profiler.refresh.lines import Events, clocks_near
 
 if TYPE_CHECKING:
@@ -31,8 +31,11 @@ MAX_OFF_UNEVEN: Final = 0.5
 """The same where gaps between polls are uneven, so that no other frequency looks the same."""
 UNEVEN_GAPS: Final = 0.15
 """Standard deviation of uneven gaps between polls over their mean."""
-MIN_AGREEMENT: Final = 0.45
-"""Least part of the way from chance to certainty by which a clock says at which polls the value moves."""
+MIN_AGREEMENT: Final = 0.75
+"""Least part of the way from chance to certainty by which a clock says at which polls the value moves: clocks have 0.8
+to 1, and the silences of jobs that happen to gather by an interval hardly ever more than 0.7."""
+MIN_AGREEMENT_UNEVEN: Final = 0.5
+"""The same where gaps between polls are uneven: clocks of real ports, read as unevenly, have 0.55 to 0.9."""
 AS_GOOD: Final = 0.01
 """Where a clock of another interval agrees this nearly as well, the polls do not tell which it is."""
 SAME_FRAC: Final = 0.01
@@ -54,8 +57,8 @@ def near_refresh(t_s: NDArray[np.float64], delta_bytes: NDArray[np.float64], *, 
     Notes
     -----
     The spectrum of the times at which events happen has a line at the clock's frequency, and its phase is the
-    clock's (`lines`). Events are single polls that see nothing move while their
-    neighbours do, or the changes where they are sparse. Of the strongest lines the clock is the one that says best at
+    clock's (`lines`). Events are single polls that see nothing move while their neighbours do, or the changes where
+    they are sparse. Of the strongest lines the clock is the one that says best at
     which polls the value moves (`agreement`), unless their bytes tell that they are silences of a job (`beat`).
     """
     moved = delta_bytes != 0
@@ -66,15 +69,29 @@ def near_refresh(t_s: NDArray[np.float64], delta_bytes: NDArray[np.float64], *, 
     if counted_hz >= polls_hz:
         return None
     reach_hz = (MAX_OFF if is_even else MAX_OFF_UNEVEN) * min(counted_hz, polls_hz - counted_hz)
-    clocks = clocks_near(events, low_hz=counted_hz - reach_hz, high_hz=counted_hz + reach_hz)
-    best = _undisputed([(agreement(clock, t_s, moved=moved), clock) for clock in clocks])
-    return None if best is None or is_own_beat(best, t_s, delta_bytes=delta_bytes) else best
+    low_hz, high_hz = counted_hz - reach_hz, counted_hz + reach_hz
+    if is_even:
+        low_hz, high_hz = _without_mirror(low_hz, high_hz, counted_hz=counted_hz, polls_hz=polls_hz)
+    least = MIN_AGREEMENT if is_even else MIN_AGREEMENT_UNEVEN
+    clocks = clocks_near(events, low_hz=low_hz, high_hz=high_hz)
+    best = _undisputed([(agreement(clock, t_s, moved=moved), clock) for clock in clocks], least=least)
+    return None if best is None or has_place(best, t_s, seen_bytes=delta_bytes, counted=delta_bytes > 0) else best
 
 
-def _undisputed(found: list[tuple[float, Refresh]]) -> Refresh | None:
+def _without_mirror(low_hz: float, high_hz: float, *, counted_hz: float, polls_hz: float) -> tuple[float, float]:
+    """Return the part of a range on the side of half the frequency of even polls on which ticks were counted.
+
+    To even polls a clock of frequency f and one of ``polls_hz - f`` look the same, but for how many ticks there are.
+    """
+    if counted_hz < 0.5 * polls_hz:
+        return low_hz, min(high_hz, 0.5 * polls_hz)
+    return max(low_hz, 0.5 * polls_hz), high_hz
+
+
+def _undisputed(found: list[tuple[float, Refresh]], *, least: float) -> Refresh | None:
     """Return the clock that agrees best, None if none does well or another one does nearly as well."""
     agrees, best = max(found, key=lambda one: one[0], default=(0.0, None))
-    if best is None or agrees < MIN_AGREEMENT:
+    if best is None or agrees < least:
         return None
     rivals = [clock for other, clock in found if other >= agrees - AS_GOOD]
     is_alone = all(abs(clock.interval_s / best.interval_s - 1) < SAME_FRAC for clock in rivals)

@@ -1,4 +1,4 @@
-"""`find_refresh`: whether a counter is copied by a clock of its own that polls can see, and when."""
+"""`refresh_of_moves`: whether a counter is copied by a clock of its own that polls can see, and when."""
 
 from __future__ import annotations
 
@@ -17,25 +17,12 @@ if TYPE_CHECKING:
 
     from profiler.refresh.clock import Refresh
 
-__all__ = ["find_refresh", "refresh_of_moves"]
+__all__ = ["refresh_of_moves"]
 
 MIN_CHANGES: Final = 12
 """Fewer changes than this show no clock."""
 MAX_ADJACENT_FRAC: Final = 0.05
 """A counter copied every second poll or more slowly never moves at two polls in a row, but for a poll mistimed."""
-
-
-def find_refresh(t_ns: NDArray[np.int64], value: NDArray[np.integer | np.floating]) -> Refresh | None:
-    """Return a counter's refresh interval and phase, or None if the counter has no clock that polls see.
-
-    Parameters
-    ----------
-    t_ns
-        Times of the polls, increasing, shape (n_polls,).
-    value
-        What they read, shape (n_polls,).
-    """
-    return refresh_of_moves(t_ns, np.diff(value).astype(np.float64))
 
 
 def refresh_of_moves(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -> Refresh | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from profiler import RateSeries
 from profiler.period import detect_period
 from profiler.rates import rate_series
-from profiler.refresh import at_ticks, find_refresh
+from profiler.refresh import at_ticks, refresh_of_moves
 from profiler.schema import Flag
 from profiler.store import Series
 from profiler.synth import training_job
@@ -70,7 +70,7 @@ def _fabric(rng: np.random.Generator, *, period_s: float, duration_s: float) -> 
 
 def test_the_refresh_of_a_counter_is_found_with_its_phase() -> None:
     t_ns, value = _fabric(np.random.default_rng(1), period_s=11.404, duration_s=3000.0)
-    found = find_refresh(t_ns, value)
+    found = refresh_of_moves(t_ns, np.diff(value).astype(np.float64))
     assert found is not None
     assert found.interval_s == pytest.approx(TICK_S, rel=1e-4)
     tick_s = (found.t0_ns - T0_NS) / 1e9 + found.phase_s
@@ -254,7 +254,7 @@ def test_a_hole_of_minutes_and_a_clock_that_wanders_keep_the_ticks() -> None:
 
 def test_the_first_and_the_last_poll_are_always_read() -> None:
     t_ns, value = _fabric(np.random.default_rng(10), period_s=7.0, duration_s=300.0)
-    found = find_refresh(t_ns, value)
+    found = refresh_of_moves(t_ns, np.diff(value).astype(np.float64))
     assert found is not None
     ticks = at_ticks(t_ns, found)
     assert (ticks.i_poll[0], ticks.i_poll[-1]) == (0, t_ns.size - 1)
@@ -265,10 +265,9 @@ def test_the_first_and_the_last_poll_are_always_read() -> None:
 
 def test_polls_that_keep_their_own_time_have_no_refresh() -> None:
     job = training_job(np.random.default_rng(4), period_s=0.255, duration_s=20.0, dt_s=0.001)
-    total = np.concatenate(([0.0], np.cumsum(job.series.delta_bytes))).astype(np.int64)
-    assert find_refresh(job.series.edges_ns, total) is None
-    assert find_refresh(np.arange(10), np.arange(10)) is None
-    assert find_refresh(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)) is None
+    assert refresh_of_moves(job.series.edges_ns, job.series.delta_bytes) is None
+    assert refresh_of_moves(np.arange(10), np.ones(9)) is None
+    assert refresh_of_moves(np.zeros(0, dtype=np.int64), np.zeros(0)) is None
 
 
 @pytest.mark.parametrize("name", ["solo", "free", "paced", "unequal"])

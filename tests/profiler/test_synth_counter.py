@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiler.errors import UsageError
-from profiler.refresh import find_refresh
+from profiler.refresh import refresh_of_moves
 from profiler.schema import Flag
 from profiler.synth import T0_NS, Counter, Reads, Traffic
 from profiler.synth.polls import (
@@ -117,7 +117,7 @@ def test_the_clock_of_a_refreshed_counter_can_be_found_in_its_reads() -> None:
     reads = Counter(refresh_s=1.0, phase_s=0.4).read(STEADY, polls_s)
     stale_frac = np.mean(np.diff(reads.value) == 0)
     assert 0.3 < stale_frac < 0.5
-    found = find_refresh(reads.t_ns, np.asarray(reads.value, dtype=np.int64))
+    found = refresh_of_moves(reads.t_ns, np.diff(np.asarray(reads.value, dtype=np.float64)))
     assert found is not None
     assert found.interval_s == pytest.approx(1.0, rel=1e-4)
 
