@@ -27,6 +27,9 @@ Z95: Final = 1.96
 MIN_WINDOWS: Final = 2.0
 """A period of fewer windows shows neither Up nor Down."""
 
+SAME_PERIOD_FRAC: Final = 0.02
+"""Periods that differ by less are one period: that of one job whose iterations vary, or of two that nothing parts."""
+
 
 def profile(series: RateSeries) -> TrafficProfile:
     """Return what a traffic series does in an iteration, or why that cannot be said.
@@ -64,14 +67,26 @@ def extract_phases(series: RateSeries, estimate: PeriodEstimate) -> TrafficProfi
     if estimate.period_s is None:
         return _described(series, estimate, iteration=None)
     _check(series, estimate, period_s=estimate.period_s)
-    if not estimate.others:
+    others = _unlike(estimate, period_s=estimate.period_s)
+    if not others:
         iteration = find_iteration(series, estimate, period_s=estimate.period_s)
         return _described(series, _timed(estimate, iteration.clock), iteration=iteration)
-    others = [other for other in estimate.others if other.period_s is not None]
     for other in others:
         _check(series, other, period_s=other.period_s or 0.0)
     first, *rest = (extract_phases(part, one) for part, one in part_jobs(series, [estimate, *others]))
     return replace(first, others=tuple(rest), other_periods_s=tuple(one.period_s for one in rest if one.period_s))
+
+
+def _unlike(estimate: PeriodEstimate, *, period_s: float) -> list[PeriodEstimate]:
+    """Return the others that have a period of their own: jobs of one period cannot be told apart, nor from one job."""
+    kept: list[PeriodEstimate] = []
+    for other in estimate.others:
+        taken_s = [period_s, *(one.period_s or 0.0 for one in kept)]
+        if other.period_s is not None and all(
+            abs(other.period_s - one_s) > SAME_PERIOD_FRAC * max(other.period_s, one_s) for one_s in taken_s
+        ):
+            kept.append(other)
+    return kept
 
 
 def _timed(estimate: PeriodEstimate, clock: Clock | None) -> PeriodEstimate:

@@ -12,6 +12,7 @@ from profiler.period.timekeeping import Clock, fit_clock
 from profiler.phases.bursts import find_bursts
 from profiler.phases.edges import Edges, measure_edges, slack
 from profiler.phases.fold import Fold, cycle_bounds, fold_cycles
+from profiler.phases.follow import realign
 from profiler.phases.measure import apart, folded_ups, measured_ups, whole_phase, without_false_levels
 from profiler.phases.outliers import find_outliers
 from profiler.phases.phase import Outlier, Phase, with_downs
@@ -31,6 +32,8 @@ SAME_PERIOD_FRAC: Final = 0.01
 """A clock whose period differs by more from the estimate's is that of something else."""
 MAX_MEASURED: Final = 256
 """Quartiles of more iterations are no surer; those measured are spread over all, the last one among them."""
+N_ROUNDS: Final = 4
+"""Iterations that are aligned by what they have in common are aligned well enough."""
 DENTED_BLUR_WINDOWS: Final = 0.2
 MAX_BLUR_WINDOWS: Final = 0.5
 """Starts that stray further from where bursts begin blur the fold, one with dents sooner: it is folded again by the
@@ -67,6 +70,8 @@ def find_iteration(series: RateSeries, estimate: PeriodEstimate, *, period_s: fl
     if shape is None:
         phases = (whole_phase(float(fold.rate_bps.mean()), period_s=period_s),)
         return Iteration(phases=phases, fold_bps=fold.rate_bps, outliers=outliers)
+    if estimate.jitter_frac is None:
+        starts_s, fold, shape = _refocused(traffic, starts_s, fold=fold, shape=shape)
     slack_s = slack(estimate.jitter_frac, period_s=period_s)
     ups, firsts_s, fold, shape = _ups(traffic, starts_s, fold=fold, shape=shape, slack_s=slack_s)
     clock = _clock(firsts_s, period_s=period_s, dt_s=traffic.dt_s)
@@ -92,6 +97,25 @@ def _followed_part(
     return Traffic.of(series.between(first, end).resample(series.dt_s)), starts_s - offset_s, offset_s
 
 
+def _refocused(
+    traffic: Traffic, starts_s: NDArray[np.float64], *, fold: Fold, shape: Shape
+) -> tuple[NDArray[np.float64], Fold, Shape]:
+    """Return starts moved to where the shape of all iterations fits, if that makes single bursts clear.
+
+    Where several iterations had to be followed together each one may begin elsewhere; what they have in common is
+    blurred, but tells where to look for it, and is sharper for it: expectation and maximisation in turns.
+    """
+    moved_s, sharper, sharper_shape = starts_s, fold, shape
+    for _ in range(N_ROUNDS):
+        moved_s = realign(traffic, sharper_shape, moved_s, period_s=fold.period_s)
+        sharper = fold_cycles(traffic, cycle_bounds(moved_s, period_s=fold.period_s), period_s=fold.period_s)
+        found = find_bursts(sharper)
+        if found is None:
+            return starts_s, fold, shape
+        sharper_shape = found
+    return (moved_s, sharper, sharper_shape) if sharper_shape.is_clear else (starts_s, fold, shape)
+
+
 def _ups(
     traffic: Traffic, starts_s: NDArray[np.float64], *, fold: Fold, shape: Shape, slack_s: float
 ) -> tuple[list[Phase], NDArray[np.float64], Fold, Shape]:
@@ -102,14 +126,10 @@ def _ups(
     bounds_s = cycle_bounds(starts_s, period_s=period_s)
     edges = _measured(traffic, bounds_s, shape=shape, slack_s=slack_s)
     blur_windows = DENTED_BLUR_WINDOWS if _is_dented(fold, shape) else MAX_BLUR_WINDOWS
-    if _spread_of_starts(edges) > blur_windows * traffic.dt_s:
+    if max(_spread(edges.late_s[edges.present[:, 0], 0]), _spread(_late(edges))) > blur_windows * traffic.dt_s:
         every = measure_edges(traffic, bounds_s, shape=shape, slack_s=slack_s)
-        aligned_s = cycle_bounds(np.unique(every.start_s[every.present[:, 0], 0]), period_s=period_s)
-        sharper = fold_cycles(traffic, aligned_s, period_s=period_s)
-        sharper_shape = find_bursts(sharper)
-        if sharper_shape is not None and sharper_shape.is_clear:
-            fold, shape = sharper, sharper_shape
-            edges = _measured(traffic, aligned_s, shape=shape, slack_s=slack_s)
+        fold, shape, bounds_s = _sharpest(traffic, every, bounds_s, fold=fold, shape=shape)
+        edges = _measured(traffic, bounds_s, shape=shape, slack_s=slack_s)
     if not edges.present.all(axis=1).any():
         return folded_ups(shape, period_s=period_s), starts_s + shape.bursts[0].start_s, fold, shape
     shape = without_false_levels(traffic, edges, shape=shape)
@@ -135,10 +155,36 @@ def _is_dented(fold: Fold, shape: Shape) -> bool:
     )
 
 
-def _spread_of_starts(edges: Edges) -> float:
-    """Return by how much first bursts stray from where the fold has them."""
-    late_s = edges.late_s[edges.present[:, 0], 0]
+def _sharpest(
+    traffic: Traffic, edges: Edges, bounds_s: NDArray[np.float64], *, fold: Fold, shape: Shape
+) -> tuple[Fold, Shape, NDArray[np.float64]]:
+    """Return the sharpest of the folds by starts as they are, by first bursts, and by where most bursts are."""
+    rows = edges.present[:, 0]
+    if not rows.any():
+        return fold, shape, bounds_s
+    best = fold, shape, bounds_s
+    for begins_s in (edges.start_s[rows, 0], bounds_s[rows, 0] + _late(edges)):
+        aligned_s = cycle_bounds(np.unique(begins_s), period_s=fold.period_s)
+        again = fold_cycles(traffic, aligned_s, period_s=fold.period_s)
+        shape_again = find_bursts(again)
+        if shape_again is not None and shape_again.is_clear and _contrast(again) > _contrast(best[0]):
+            best = again, shape_again, aligned_s
+    return best
+
+
+def _late(edges: Edges) -> NDArray[np.float64]:
+    """Return by how much most bursts are late in iterations that have the first one, shape (n_rows,)."""
+    late_s = np.where(edges.present, edges.late_s, edges.late_s[:, :1])[edges.present[:, 0]]
+    return np.asarray(np.median(late_s, axis=1))
+
+
+def _spread(late_s: NDArray[np.float64]) -> float:
     return robust_spread(late_s) if late_s.size > 1 else 0.0
+
+
+def _contrast(fold: Fold) -> float:
+    """Return the variance of a folded rate: blur takes from it."""
+    return float(fold.rate_bps.var())
 
 
 def _clock(firsts_s: NDArray[np.float64], *, period_s: float, dt_s: float) -> Clock | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from profiler import RateSeries, TrafficProfile
@@ -114,6 +117,30 @@ def test_generated_pairs_are_parted_within_5_per_cent() -> None:
             ratios.append(one.up_s / (one.period_s or 1.0) / true_s)
     assert np.mean(np.abs(np.array(ratios) - 1) < 0.05) >= 0.9
     assert np.mean(overlaps) > 0.93
+
+
+@given(
+    ratios=st.lists(st.floats(0.3, 3.0), min_size=1, max_size=3),
+    nudges=st.lists(st.floats(-0.03, 0.03), min_size=1, max_size=3),
+)
+@settings(max_examples=25, deadline=None)
+def test_no_two_jobs_of_a_profile_have_the_same_period(ratios: list[float], nudges: list[float]) -> None:
+    jobs, both = _pair()
+    first = true_estimate(jobs[0])
+    others = tuple(
+        replace(first, period_s=period_s, starts_s=np.arange(0.1, 79.0, period_s))
+        for period_s in (ratio * (1 + nudge) for ratio in (1.0, *ratios) for nudge in (0.0, *nudges))
+    )
+    found = extract_phases(both, replace(first, others=others))
+    periods_s = [found.period_s or 0.0, *found.other_periods_s]
+    assert all(abs(a - b) > 0.019 * max(a, b) for a, b in itertools.combinations(periods_s, 2))
+
+
+def test_an_other_of_the_first_jobs_period_leaves_it_all_its_traffic() -> None:
+    (job, _), _ = _pair(jitter_frac=0.01)
+    first = true_estimate(job)
+    found = extract_phases(job.series, replace(first, others=(replace(first, period_s=1.007),)))
+    assert found.to_dict() == extract_phases(job.series, first).to_dict()
 
 
 def _overlap(found: NDArray[np.bool_], truth: NDArray[np.bool_]) -> float:
