@@ -43,6 +43,8 @@ FAST_BINS: Final = 6.0
 N_LINES: Final = 24
 SURE_LINES: Final = 1.5
 """A line this many times as high, on a log scale, as noise may ever make one."""
+MAX_WHOLE_BINS: Final = 16.0
+WHOLE_SLACK: Final = 0.005
 FLAGGED_BINS: Final = 4.0
 """Shorter periods are given with the aliases that had to be ruled out."""
 STUCK_FRAC: Final = 0.5
@@ -130,15 +132,20 @@ def _detect(series: RateSeries) -> PeriodEstimate:
 
 
 def _fast_line(choice: Choice | None, spectrum: Spectrum) -> float | None:
-    """Return the period in bins of a strongest line that is too fast to be told, None if there is none or a comb."""
-    if choice is not None and choice.comb is not None:
-        return None
+    """Return the period in bins of a strongest line that is too fast to be told, None if there is none.
+
+    Beside a comb that has the line, it is only if the comb's period is a whole number of bins: windows then come back
+    exactly, whatever part of it the job's own period is.
+    """
     lines = spectrum.lines(N_LINES)
     strongest = spectrum.strongest(lines)
     freq = strongest / spectrum.n_fft
-    if freq < 1 / FAST_BINS or spectrum.log_ratio[strongest] < SURE_LINES * spectrum.chance_log_ratio:
-        return None
-    return 1 / freq
+    is_sure = spectrum.log_ratio[strongest] >= SURE_LINES * spectrum.chance_log_ratio
+    if choice is None or choice.comb is None:
+        return 1 / freq if freq >= 1 / FAST_BINS and is_sure else None
+    bins = choice.comb.period_bins
+    comes_back = bins < MAX_WHOLE_BINS and abs(bins - round(bins)) < WHOLE_SLACK
+    return 1 / freq if comes_back and freq > 1 / FLAGGED_BINS and freq * bins > MUCH_LONGER else None
 
 
 def _unaliased(answer: PeriodEstimate, uniform: UniformRate) -> PeriodEstimate:

@@ -43,7 +43,7 @@ MIN_HEARD_FRAC: Final = 0.2
 MAX_SWING_RATIO: Final = 2.0
 MIN_COVERED: Final = 0.9
 MIN_CYCLES: Final = 5.0
-SAME_FRAC: Final = 0.015
+SAME_FRAC: Final = 0.025
 """Periods closer to a whole multiple of one another than this, for each time that one holds the other, are not told
 from one."""
 MAX_SLACK: Final = 0.2
