@@ -43,7 +43,7 @@ def congested(rng: np.random.Generator) -> Labelled:
     duty_frac = rng.uniform(*DUTY_FRAC)
     n_cycles = round(plan.duration_s / plan.period_s) + 1
     widths_s = duty_frac * plan.period_s * _stretches(rng, n_cycles)
-    jitter_s = log_uniform(rng, *COMPUTE_JITTER) * plan.period_s * np.clip(rng.standard_normal(n_cycles), -2.5, 2.5)
+    jitter_s = log_uniform(rng, COMPUTE_JITTER) * plan.period_s * np.clip(rng.standard_normal(n_cycles), -2.5, 2.5)
     compute_s = (1 - duty_frac) * plan.period_s + jitter_s
     lengths_s = widths_s + compute_s
     starts_s = rng.uniform(0, plan.period_s) + np.concatenate(([0.0], np.cumsum(lengths_s)[:-1]))

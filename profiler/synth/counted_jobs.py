@@ -44,7 +44,7 @@ def wrap(rng: np.random.Generator) -> Labelled:
     (burst,) = one_burst(rng, rate_bps=1.0, width_frac=WIDTH_FRAC)
     one_wrap_bps = 2**WRAP_BITS * BITS_PER_BYTE / (burst.width_frac * plan.duration_s)
     most = min(MOST_WRAPS, CLEAR_RANGE * burst.width_frac * plan.duration_s / plan.dt_s)
-    rate_bps = float(np.clip(one_wrap_bps * log_uniform(rng, FEWEST_WRAPS, most), LOWEST_RATE_BPS, HIGHEST_RATE_BPS))
+    rate_bps = float(np.clip(one_wrap_bps * log_uniform(rng, (FEWEST_WRAPS, most)), LOWEST_RATE_BPS, HIGHEST_RATE_BPS))
     bursts = [Burst(burst.start_frac, burst.width_frac, rate_bps)]
     job = draw_steady_job(rng, bursts, duration_s=plan.duration_s, period_s=plan.period_s)
     counter = Counter(width_bits=WRAP_BITS, start_bytes=int(rng.integers(2**WRAP_BITS)))
@@ -62,7 +62,7 @@ def refreshed(rng: np.random.Generator) -> Labelled:
     shape = one_burst(rng, rate_bps=rate_bps, width_frac=WIDTH_FRAC)
     bursts = shape if rng.random() < 0.5 else gpt_bursts(rng, rate_bps=rate_bps)
     job = draw_steady_job(rng, bursts, duration_s=plan.duration_s, period_s=plan.period_s)
-    chatter = Traffic.steady(rate_bps * log_uniform(rng, *CHATTER), duration_s=plan.duration_s)
+    chatter = Traffic.steady(rate_bps * log_uniform(rng, CHATTER), duration_s=plan.duration_s)
     reads = read_refreshed(rng, job.traffic.plus(chatter), duration_s=plan.duration_s, refresh_s=plan.dt_s)
     return label(
         at_own_ticks(reads), reads=reads, status="periodic", periods_s=[job.period_s], bursts_s=[job.traffic.edges_s]

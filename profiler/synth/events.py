@@ -56,9 +56,9 @@ def checkpoints(rng: np.random.Generator) -> Labelled:
     The bursts alone are Up; an event's traffic is that of no phase.
     """
     plan = Plan.draw(rng, samples_per_period=(25.0, 120.0), n_cycles=(60.0, 300.0))
-    (burst,) = one_burst(rng, rate_bps=log_uniform(rng, *BURST_BPS), width_frac=WIDTH_FRAC)
+    (burst,) = one_burst(rng, rate_bps=log_uniform(rng, BURST_BPS), width_frac=WIDTH_FRAC)
     undisturbed = draw_iterations(
-        rng, period_s=plan.period_s, duration_s=plan.duration_s, jitter_frac=log_uniform(rng, *STEADY_JITTER)
+        rng, period_s=plan.period_s, duration_s=plan.duration_s, jitter_frac=log_uniform(rng, STEADY_JITTER)
     )
     iterations, events = _disturbed(rng, undisturbed, burst, n_cycles=plan.duration_s / plan.period_s)
     beat = iterations.traffic([burst]).within(plan.duration_s)

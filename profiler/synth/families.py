@@ -152,12 +152,12 @@ def _family(name: str) -> Family:
     """Return a family of traffic without a period that draws its sampling, its rate and the length of its events."""
 
     def draw(rng: np.random.Generator) -> Labelled:
-        dt_s = log_uniform(rng, *DT_S)
-        drawn = {"duration_s": dt_s * round(log_uniform(rng, *N_SAMPLES)), "dt_s": dt_s}
+        dt_s = log_uniform(rng, DT_S)
+        drawn = {"duration_s": dt_s * round(log_uniform(rng, N_SAMPLES)), "dt_s": dt_s}
         if name in _EVENT_LENGTHS:
-            drawn[_EVENT_LENGTHS[name]] = dt_s * log_uniform(rng, *EVENT_SAMPLES)
+            drawn[_EVENT_LENGTHS[name]] = dt_s * log_uniform(rng, EVENT_SAMPLES)
         if name not in IDLE:
-            drawn["rate_bps"] = log_uniform(rng, *RATE_BPS)
+            drawn["rate_bps"] = log_uniform(rng, RATE_BPS)
         return _AT_SAMPLING[name](rng, **drawn)
 
     return draw

@@ -53,7 +53,7 @@ def two_jobs(rng: np.random.Generator) -> Labelled:
     """Make two jobs of comparable volume on one counter, whose periods are in no small whole ratio."""
     slow_s = (SHORTEST_PERIOD_S / SHORTEST_RATIO, LONGEST_PERIOD_S)
     plan = Plan.draw(rng, period_s=slow_s, samples_per_period=(60.0, 160.0), n_cycles=(30.0, 100.0))
-    mean_bps = log_uniform(rng, *MEAN_BPS)
+    mean_bps = log_uniform(rng, MEAN_BPS)
     share = rng.uniform(*SHARE)
     jobs = [
         draw_steady_job(
@@ -70,7 +70,7 @@ def two_jobs(rng: np.random.Generator) -> Labelled:
 def near_pairs(rng: np.random.Generator) -> Labelled:
     """Make two jobs whose periods differ by 1.5 to 5 %, recorded until they ran through each other a few times."""
     near = rng.uniform(*NEAR_FRAC)
-    n_cycles = log_uniform(rng, *N_BEATS) / near
+    n_cycles = log_uniform(rng, N_BEATS) / near
     most_samples = min(NEAR_SAMPLES[1], LARGEST_N_SAMPLES / n_cycles)
     plan = Plan.draw(rng, samples_per_period=(NEAR_SAMPLES[0], most_samples), n_cycles=(n_cycles, n_cycles))
     return _pair(rng, plan, ratio=1 / (1 + near), jitter=STEADY_JITTER)
@@ -91,8 +91,8 @@ def three_jobs(rng: np.random.Generator) -> Labelled:
     first, second = _uneven_ratio(rng), _uneven_ratio(rng)
     while not _is_uneven(min(first, second) / max(first, second)):
         second = _uneven_ratio(rng)
-    parts = np.array([log_uniform(rng, *PART) for _ in range(3)])
-    means_bps = log_uniform(rng, *MEAN_BPS) * parts / parts.sum()
+    parts = np.array([log_uniform(rng, PART) for _ in range(3)])
+    means_bps = log_uniform(rng, MEAN_BPS) * parts / parts.sum()
     jobs = [
         draw_steady_job(
             rng, _of_mean(_draw_bursts(rng), mean_bps=mean_bps), duration_s=plan.duration_s, period_s=period_s
@@ -104,7 +104,7 @@ def three_jobs(rng: np.random.Generator) -> Labelled:
 
 def _pair(rng: np.random.Generator, plan: Plan, *, ratio: float, jitter: tuple[float, float]) -> Labelled:
     """Draw a job of the plan's period and one of ``ratio`` times that, on one counter."""
-    mean_bps = log_uniform(rng, *MEAN_BPS)
+    mean_bps = log_uniform(rng, MEAN_BPS)
     share = rng.uniform(*SHARE)
     jobs = [
         draw_job(
@@ -112,7 +112,7 @@ def _pair(rng: np.random.Generator, plan: Plan, *, ratio: float, jitter: tuple[f
             period_s=period_s,
             bursts=_of_mean(_draw_bursts(rng), mean_bps=mean_bps * part),
             duration_s=plan.duration_s,
-            jitter_frac=log_uniform(rng, *jitter),
+            jitter_frac=log_uniform(rng, jitter),
         )
         for period_s, part in ((plan.period_s, share), (plan.period_s * ratio, 1 - share))
     ]

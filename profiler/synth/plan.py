@@ -47,20 +47,20 @@ class Plan:
         n_samples: tuple[int, int] = (0, LARGEST_N_SAMPLES),
     ) -> Self:
         """Draw each figure log-uniformly from its range; the number of samples bounds that of cycles."""
-        period = log_uniform(rng, *period_s)
-        samples = log_uniform(rng, *samples_per_period)
+        period = log_uniform(rng, period_s)
+        samples = log_uniform(rng, samples_per_period)
         fewest = max(n_cycles[0], n_samples[0] / samples)
-        cycles = log_uniform(rng, fewest, max(fewest, min(n_cycles[1], n_samples[1] / samples)))
+        cycles = log_uniform(rng, (fewest, max(fewest, min(n_cycles[1], n_samples[1] / samples))))
         # A whole number of samples, so that no recording exceeds the limit by rounding.
         n_drawn = min(n_samples[1], round(cycles * samples))
         return cls(period_s=period, dt_s=period / samples, duration_s=n_drawn * period / samples)
 
 
-def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
-    """Draw a number whose logarithm is uniform."""
-    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+def log_uniform(rng: np.random.Generator, bounds: tuple[float, float]) -> float:
+    """Draw a number whose logarithm is uniform between those of the bounds, the lower one first."""
+    return float(np.exp(rng.uniform(*np.log(bounds))))
 
 
 def draw_rate_bps(rng: np.random.Generator) -> float:
     """Draw the rate of a burst, from a shared 100 Mbit/s port to a 400 Gbit/s one."""
-    return log_uniform(rng, LOWEST_RATE_BPS, HIGHEST_RATE_BPS)
+    return log_uniform(rng, (LOWEST_RATE_BPS, HIGHEST_RATE_BPS))

@@ -103,7 +103,7 @@ def three_lengths(rng: np.random.Generator, *, duration_s: float, dt_s: float, r
     Batches of three sizes, drawn at random, beat like this. The lengths have no common part that starts could keep
     time with, and intervals vary by four tenths of their mean or more.
     """
-    n_bursts = round(log_uniform(rng, *MEAN_EVENTS))
+    n_bursts = round(log_uniform(rng, MEAN_EVENTS))
     middle = rng.choice(MIDDLE_STEPS) / 2 + rng.uniform(*MIDDLE_BEYOND)
     lengths = np.array([1.0, middle, rng.uniform(*LONGEST_RATIO)])
     order = rng.integers(lengths.size, size=2 * n_bursts)
@@ -116,7 +116,7 @@ def three_lengths(rng: np.random.Generator, *, duration_s: float, dt_s: float, r
 
 def heavy_tailed(rng: np.random.Generator, *, duration_s: float, dt_s: float, rate_bps: float = RATE_BPS) -> Labelled:
     """Make flows that begin at random and whose sizes have a heavy tail; several may be under way."""
-    n_flows = round(4 * log_uniform(rng, *MEAN_EVENTS))
+    n_flows = round(4 * log_uniform(rng, MEAN_EVENTS))
     sizes = 1 + rng.pareto(rng.uniform(*TAIL_INDEX), n_flows)
     lengths_s = np.minimum(sizes * rng.uniform(0.3, 2.0) * duration_s / (10 * n_flows), duration_s)
     starts_s = rng.uniform(-0.2 * duration_s, duration_s, n_flows)
@@ -128,7 +128,7 @@ def heavy_tailed(rng: np.random.Generator, *, duration_s: float, dt_s: float, ra
 
 def single_event(rng: np.random.Generator, *, duration_s: float, dt_s: float, rate_bps: float = RATE_BPS) -> Labelled:
     """Make one transfer, such as the copy of a data set, on a port that else says little."""
-    length_s = duration_s * log_uniform(rng, 0.01, 0.5)
+    length_s = duration_s * log_uniform(rng, (0.01, 0.5))
     start_s = rng.uniform(0, duration_s - length_s)
     event = _bursts(np.array([[start_s, start_s + length_s]]), rate_bps)
     n_samples = round(duration_s / dt_s)
@@ -140,7 +140,7 @@ def single_event(rng: np.random.Generator, *, duration_s: float, dt_s: float, ra
 def poll_artefacts(rng: np.random.Generator, *, duration_s: float, dt_s: float, rate_bps: float = RATE_BPS) -> Labelled:
     """Make bursts at random on a counter refreshed every ``dt_s`` and polled faster: what repeats is the reading."""
     bursts = _random_bursts(rng, duration_s=duration_s, rate_bps=rate_bps)
-    chatter = Traffic.steady(rate_bps * log_uniform(rng, 1e-3, 1.0), duration_s=duration_s)
+    chatter = Traffic.steady(rate_bps * log_uniform(rng, (1e-3, 1.0)), duration_s=duration_s)
     reads = read_refreshed(rng, bursts.plus(chatter), duration_s=duration_s, refresh_s=dt_s)
     return label(at_own_ticks(reads), reads=reads, status="aperiodic", bursts_s=[bursts.edges_s])
 
@@ -152,7 +152,7 @@ def _random_bursts(
     low, high = GAP_SPREAD
     if spread_frac is not None and not low <= spread_frac <= high:
         raise UsageError(f"random_bursts: spread_frac {spread_frac} must be {low} to {high}")
-    n_bursts = round(log_uniform(rng, *MEAN_EVENTS))
+    n_bursts = round(log_uniform(rng, MEAN_EVENTS))
     free = rng.uniform(LEAST_APERIODIC_SPREAD, high) if spread_frac is None else spread_frac
     mean_s = duration_s / n_bursts
     gaps_s = mean_s * (1 - free + free * rng.exponential(size=2 * n_bursts))

@@ -108,7 +108,7 @@ def aliased(rng: np.random.Generator) -> Labelled:
     plan = Plan.draw(rng, samples_per_period=samples, n_cycles=(300.0, 4000.0))
     bursts = one_burst(rng, rate_bps=draw_rate_bps(rng), width_frac=WIDTH_FRAC)
     # Only a job that hardly jitters still has a line above the rate of its reads.
-    jitter_frac = log_uniform(rng, 1e-5, 1e-3)
+    jitter_frac = log_uniform(rng, (1e-5, 1e-3))
     job = draw_job(rng, period_s=plan.period_s, bursts=bursts, duration_s=plan.duration_s, jitter_frac=jitter_frac)
     reads = Counter().read(job.traffic, regular_polls(duration_s=plan.duration_s, dt_s=plan.dt_s))
     return label(

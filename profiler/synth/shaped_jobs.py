@@ -77,13 +77,13 @@ def accumulation(rng: np.random.Generator) -> Labelled:
 
 def draw_steady_job(rng: np.random.Generator, bursts: Sequence[Burst], *, duration_s: float, period_s: float) -> Job:
     """Draw a job whose iterations jitter by no more than a sound cluster's do."""
-    jitter_frac = log_uniform(rng, *STEADY_JITTER)
+    jitter_frac = log_uniform(rng, STEADY_JITTER)
     return draw_job(rng, period_s=period_s, bursts=bursts, duration_s=duration_s, jitter_frac=jitter_frac)
 
 
 def with_background(rng: np.random.Generator, traffic: Traffic, *, duration_s: float) -> Traffic:
     """Add a steady stream of other traffic, small beside the bursts, to every other recording."""
-    rate_bps = float(traffic.rate_bps.max(initial=0.0)) * log_uniform(rng, *BACKGROUND)
+    rate_bps = float(traffic.rate_bps.max(initial=0.0)) * log_uniform(rng, BACKGROUND)
     steady = Traffic.steady(rate_bps, duration_s=duration_s)
     return traffic.plus(steady) if rng.random() < 0.5 else traffic
 

@@ -46,7 +46,7 @@ def drift(rng: np.random.Generator) -> Labelled:
         period_s=plan.period_s,
         bursts=one_burst(rng, rate_bps=draw_rate_bps(rng), width_frac=WIDTH_FRAC),
         duration_s=plan.duration_s,
-        jitter_frac=log_uniform(rng, 1e-3, 1e-2),
+        jitter_frac=log_uniform(rng, (1e-3, 1e-2)),
         drift_frac=float(rng.choice([-1.0, 1.0])) * rng.uniform(0.01, 0.04),
     )
     return read_regularly(rng, job, plan=plan)
@@ -58,7 +58,7 @@ def noise_floor(rng: np.random.Generator) -> Labelled:
     rate_bps = draw_rate_bps(rng)
     bursts = one_burst(rng, rate_bps=rate_bps, width_frac=WIDTH_FRAC)
     job = draw_steady_job(rng, bursts, duration_s=plan.duration_s, period_s=plan.period_s)
-    return with_noise(rng, read_regularly(rng, job, plan=plan), noise_bps=rate_bps / log_uniform(rng, 0.5, 4.0))
+    return with_noise(rng, read_regularly(rng, job, plan=plan), noise_bps=rate_bps / log_uniform(rng, (0.5, 4.0)))
 
 
 def few_periods(rng: np.random.Generator) -> Labelled:
