@@ -157,7 +157,10 @@ def _bursts(rate_bps: NDArray[np.float64], first: int, end: int, *, down_bps: fl
 
 def _without_dips(values: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the runs above half their level; dips that do not come near Down in the typical iteration are texture."""
-    below = runs(values < 0.5 * levels)
+    is_low = values < 0.5 * levels
+    if values.size >= MIN_BINS and not is_low.any():
+        return np.array([[0, values.size]])
+    below = runs(is_low)
     above = np.ones(values.size, dtype=bool)
     for a, b in below:
         is_edge = a == 0 or b == values.size

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from profiler.phases.measure import UNRESOLVED_WINDOWS
 from profiler.schema import Flag
 from profiler.units import format_duration, format_rate
 
@@ -21,10 +22,13 @@ FASTEST_BPS: Final = 4e12
 """No port of this decade is faster; what looks so has a wrong unit of time or of bytes."""
 
 
-def cautions(series: RateSeries, estimate: PeriodEstimate, *, duty_frac: float | None) -> tuple[str, ...]:
-    """Return what is odd about a series or its period, in words."""
-    n_resets = int(np.count_nonzero(series.flags & np.uint16(Flag.RESET)))
-    n_impossible = int(np.count_nonzero(series.flags & np.uint16(Flag.IMPOSSIBLE)))
+def cautions(
+    series: RateSeries, estimate: PeriodEstimate, *, duty_frac: float | None, narrowest_s: float | None
+) -> tuple[str, ...]:
+    """Return what is odd about a series or its period, in words; ``narrowest_s`` is the width of its shortest burst."""
+    flags = series.flags[np.flatnonzero(series.flags)]
+    n_resets = int(np.count_nonzero(flags & np.uint16(Flag.RESET)))
+    n_impossible = int(np.count_nonzero(flags & np.uint16(Flag.IMPOSSIBLE)))
     said = [
         (
             _is_flat(duty_frac),
@@ -37,6 +41,10 @@ def cautions(series: RateSeries, estimate: PeriodEstimate, *, duty_frac: float |
         (
             bool(estimate.alias_periods_s),
             "few samples an iteration: a faster one could look the same, but would need traffic below zero",
+        ),
+        (
+            narrowest_s is not None and narrowest_s <= UNRESOLVED_WINDOWS * series.dt_s,
+            "a burst no longer than a window or two: only its bytes are known, its width and rate are bounds",
         ),
         (series.mean_bps > FASTEST_BPS, f"{format_rate(series.mean_bps)} is faster than any port: is the unit right?"),
         (

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from profiler.errors import UsageError
 from profiler.period.detect import detect_period
 from profiler.phases.cautions import bounded_confidence, cautions
+from profiler.phases.consistency import check_estimate
 from profiler.phases.iteration import Iteration, find_iteration
 from profiler.phases.jobs import part_jobs
 from profiler.phases.profile import TrafficProfile
@@ -24,9 +24,6 @@ __all__ = ["extract_phases", "profile"]
 
 Z95: Final = 1.96
 """Standard errors to both sides of an interval that holds the truth in 95 of 100 cases."""
-MIN_WINDOWS: Final = 2.0
-"""A period of fewer windows shows neither Up nor Down."""
-
 SAME_PERIOD_FRAC: Final = 0.02
 """Periods that differ by less are one period: that of one job whose iterations vary, or of two that nothing parts."""
 
@@ -62,17 +59,17 @@ def extract_phases(series: RateSeries, estimate: PeriodEstimate) -> TrafficProfi
     ------
     UsageError
         If the estimate has a period but cannot be of this series: that is empty or shorter than the period, or
-        iterations lie outside of it.
+        iterations lie outside of it; or if it contradicts itself.
     """
     if estimate.period_s is None:
         return _described(series, estimate, iteration=None)
-    _check(series, estimate, period_s=estimate.period_s)
+    for one in (estimate, *estimate.others):
+        if one.period_s is not None:
+            check_estimate(series, one, period_s=one.period_s)
     others = _unlike(estimate, period_s=estimate.period_s)
     if not others:
         iteration = find_iteration(series, estimate, period_s=estimate.period_s)
         return _described(series, _timed(estimate, iteration.clock), iteration=iteration)
-    for other in others:
-        _check(series, other, period_s=other.period_s or 0.0)
     first, *rest = (extract_phases(part, one) for part, one in part_jobs(series, [estimate, *others]))
     return replace(first, others=tuple(rest), other_periods_s=tuple(one.period_s for one in rest if one.period_s))
 
@@ -100,25 +97,6 @@ def _timed(estimate: PeriodEstimate, clock: Clock | None) -> PeriodEstimate:
         period_high_s=clock.period_s + Z95 * clock.error_s,
         period_error_s=clock.error_s,
     )
-
-
-def _check(series: RateSeries, estimate: PeriodEstimate, *, period_s: float) -> None:
-    """Refuse an estimate that cannot be of this series."""
-    if series.n_samples == 0:
-        raise UsageError("extract_phases: the series is empty; give the one that the period was estimated from")
-    starts_s = estimate.starts_s
-    if not MIN_WINDOWS * series.dt_s <= period_s <= series.duration_s:
-        raise UsageError(
-            f"extract_phases: period_s {period_s:g} for a series of {series.duration_s:g} s, read every "
-            f"{series.dt_s:g} s; give the series that the period was estimated from"
-        )
-    if not (starts_s.size and np.isfinite(starts_s).all() and (np.diff(starts_s) > 0).all()):
-        raise UsageError("extract_phases: starts_s must hold at least one start, finite and increasing")
-    if starts_s[0] < -period_s or starts_s[-1] > series.duration_s + period_s:
-        raise UsageError(
-            f"extract_phases: iterations from {starts_s[0]:g} to {starts_s[-1]:g} s in a series of "
-            f"{series.duration_s:g} s; give the series that the period was estimated from"
-        )
 
 
 def _at(series: RateSeries, t_s: float) -> int:
@@ -153,7 +131,10 @@ def _described(series: RateSeries, estimate: PeriodEstimate, *, iteration: Itera
         anchor_ns=_at(series, iteration.anchor_s) if iteration and iteration.anchor_s is not None else None,
         phases=phases,
         outliers=iteration.outliers if iteration else (),
-        warnings=(*estimate.warnings, *cautions(series, estimate, duty_frac=duty_frac)),
+        warnings=(
+            *estimate.warnings,
+            *cautions(series, estimate, duty_frac=duty_frac, narrowest_s=min((up.width_s for up in ups), default=None)),
+        ),
         fold_bps=iteration.fold_bps if iteration else np.zeros(0),
         method=estimate.method,
     )

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from profiler.phases.shape import Shape
     from profiler.phases.traffic import Traffic
 
-__all__ = ["apart", "folded_ups", "measured_ups", "whole_phase", "without_false_levels"]
+__all__ = ["UNRESOLVED_WINDOWS", "apart", "folded_ups", "measured_ups", "whole_phase", "without_false_levels"]
 
 PEAK_QUANTILE: Final = 0.9
 """The rate that a burst reaches in its fastest tenth of iterations: what it does when nothing hinders it."""
+UNRESOLVED_WINDOWS: Final = 2.0
+"""A burst that lies anywhere in its windows touches one or two of them, however short it is."""
 MIN_LEVEL_RATIO: Final = 1.3
 """In single iterations, whose edges are not quite where the fold's are, levels differ at least by this factor."""
 
@@ -28,7 +30,8 @@ MIN_LEVEL_RATIO: Final = 1.3
 def measured_ups(traffic: Traffic, edges: Edges, *, shape: Shape, period_s: float) -> list[Phase]:
     """Return the Up phases as iterations in which no burst is missing have them, counted from the start of the first.
 
-    There must be one such iteration at least. A phase's rate is such that width times rate is the volume.
+    There must be one such iteration at least. A phase's rate is such that width times rate is the volume. One of hardly
+    more windows than it touches has no quartiles: they would be those of the windows.
     """
     rows = edges.present.all(axis=1)
     start_s, end_s = edges.start_s[rows], edges.end_s[rows]
@@ -40,14 +43,15 @@ def measured_ups(traffic: Traffic, edges: Edges, *, shape: Shape, period_s: floa
     (late_s,) = _quantiles(begin_s - start_s[:, :1], 0.5)
     (typical_bits,) = _quantiles(bits, 0.5)
     (peak_bps,) = _quantiles(bits / widths_s, PEAK_QUANTILE)
+    has_quartiles = width_s > UNRESOLVED_WINDOWS * traffic.dt_s
     ups = [
         Phase(
             kind="up",
             start_s=float(late_s[k] - late_s[0]),
             width_s=float(width_s[k]),
             rate_bps=float(typical_bits[k] / width_s[k]),
-            width_low_s=float(low_s[k]),
-            width_high_s=float(high_s[k]),
+            width_low_s=float(low_s[k]) if has_quartiles[k] else None,
+            width_high_s=float(high_s[k]) if has_quartiles[k] else None,
             peak_bps=float(peak_bps[k]),
         )
         for k in range(i_burst.size)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-
-import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +40,8 @@ class Burst:
     @property
     def rate_bps(self) -> float:
         """Mean rate."""
-        parts = np.diff([0.0, *self.cuts_frac, 1.0])
-        return float(np.dot(parts, self.rates_bps))
+        bounds = itertools.pairwise((0.0, *self.cuts_frac, 1.0))
+        return float(sum((high - low) * rate_bps for (low, high), rate_bps in zip(bounds, self.rates_bps, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,6 +100,23 @@ def test_gaps_that_come_at_other_times_in_every_iteration_are_texture() -> None:
     assert up.width_s == pytest.approx(0.4, rel=0.05)
 
 
+@pytest.mark.parametrize(("width_s", "is_short"), [(0.4, True), (1.7, True), (2.6, False)])
+def test_a_burst_shorter_than_two_windows_has_no_quartiles_and_a_warning(width_s: float, is_short: bool) -> None:
+    job = training_job(
+        np.random.default_rng(5),
+        period_s=11.404,
+        bursts=[Burst(0.4, width_s / 11.404, 50e9)],
+        duration_s=3600.0,
+        dt_s=1.0,
+        jitter_frac=0.01,
+    )
+    found = extract_phases(job.series, _starts_of(job, 1))
+    (up,) = _ups(found)
+    assert up.rate_bps * up.width_s == pytest.approx(width_s * 50e9, rel=0.02)
+    assert (up.width_low_s is None, up.width_high_s is None) == (is_short, is_short)
+    assert any(warning.startswith("a burst no longer than a window or two") for warning in found.warnings) == is_short
+
+
 @pytest.mark.parametrize("samples_per_period", [3.7, 5.3, 8.9])
 def test_a_burst_of_about_a_window_has_its_own_width_and_rate(samples_per_period: float) -> None:
     job = _job([Burst(0.4, 0.4, RATE)], samples_per_period=samples_per_period)
@@ -176,6 +193,10 @@ def test_a_fold_in_which_nothing_stands_out_is_said_to_be_flat() -> None:
         ({"starts_s": np.array([1.0, float("nan")])}, "finite and increasing"),
         ({"starts_s": np.array([2.0, 1.0])}, "finite and increasing"),
         ({"starts_s": np.zeros(0)}, "at least one start"),
+        ({"period_s": 3.3}, "iterations 1 s apart for period_s 3.3"),
+        ({"status": "aperiodic"}, "status aperiodic with period_s 1"),
+        ({"confidence": float("nan")}, "confidence nan"),
+        ({"jitter_frac": float("nan")}, "jitter_frac nan"),
     ],
 )
 def test_an_estimate_of_another_series_is_refused(changes: dict[str, object], message: str) -> None:
