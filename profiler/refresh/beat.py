@@ -90,10 +90,10 @@ def has_place(
     """
     gaps_s = np.diff(t_s)
     counted = counted & (gaps_s < USUAL_GAP * np.median(gaps_s))
-    if not counted.any():
-        return False
     seen = seen_bytes[counted]
-    x = np.minimum(seen, CLIP * np.median(seen))
+    if not seen.any():
+        return False
+    x = np.minimum(seen, CLIP * np.median(seen[seen > 0]))
     x -= x.mean()
     ticks = clock.ticks(t_s[1:])
     beat = (ticks - t_s[1:] / float(gaps_s[gaps_s < 2 * np.median(gaps_s)].mean()))[counted]

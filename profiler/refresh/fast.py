@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from profiler.refresh.beat import has_place
 from profiler.refresh.lines import Events, clocks_near
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from profiler.refresh.clock import Refresh
 
 __all__ = ["fast_refresh"]
@@ -44,6 +44,29 @@ MAX_OFF: Final = 0.3
 MIN_AGREEMENT: Final = 0.8
 """Of polls that are double or that the clock says to be, the least part that are both."""
 
+N_RUNS: Final = 64
+RUN_POLLS: Final = 2048
+"""Recordings of more polls than in so many runs of this length are looked at there first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Stream:
+    """What polls see; arrays of shape (n_polls - 1,).
+
+    Parameters
+    ----------
+    level
+        Bytes that the polls beside each one see of one tick.
+    busy
+        Whether they see a steady stream.
+    is_double
+        Whether the poll then sees twice as much.
+    """
+
+    level: NDArray[np.float64]
+    busy: NDArray[np.bool_]
+    is_double: NDArray[np.bool_]
+
 
 def fast_refresh(t_s: NDArray[np.float64], moved_bytes: NDArray[np.float64]) -> Refresh | None:
     """Return the clock of a counter copied at 0.7 to 0.998 times the gap between polls, else None.
@@ -61,45 +84,70 @@ def fast_refresh(t_s: NDArray[np.float64], moved_bytes: NDArray[np.float64]) -> 
     two come by the beat of the two clocks. A burst of a job of two polls' length looks alike for a while, since
     what the first and the last poll see of it adds up; but nothing is steady about it.
     """
-    if moved_bytes.size < 2 * MIN_DOUBLE:
-        return None
     gaps_s = np.diff(t_s)
     gap_s = float(np.median(gaps_s))
-    level, steady = _levels(moved_bytes)
-    ratio = moved_bytes / np.where(steady, level, np.inf)
-    busy = steady & (gaps_s < USUAL_GAP * gap_s)
-    happened = busy & (ratio >= DOUBLE[0]) & (ratio <= DOUBLE[1])
-    odd = busy & ~happened & ~((ratio >= SINGLE[0]) & (ratio <= SINGLE[1]))
-    n_double, n_busy = int(np.count_nonzero(happened)), int(np.count_nonzero(busy))
-    if n_busy < MIN_STEADY_FRAC * np.count_nonzero(moved_bytes):
+    is_usual = gaps_s < USUAL_GAP * gap_s
+    part = _part(moved_bytes.size)
+    if part is not None and _stream(moved_bytes[part], is_usual=is_usual[part]) is None:
         return None
-    if not MIN_DOUBLE <= n_double <= MAX_DOUBLE_FRAC * n_busy or np.count_nonzero(odd) > MAX_ODD * n_double:
+    stream = _stream(moved_bytes, is_usual=is_usual)
+    if stream is None:
         return None
-    if abs(float(np.median(ratio[happened])) / 2 - 1) > MAX_MEDIAN_OFF:
-        return None
-    events = Events(mid_s=0.5 * (t_s[1:] + t_s[:-1]), happened=happened, phase=0.5)
+    events = Events(mid_s=0.5 * (t_s[1:] + t_s[:-1]), happened=stream.is_double, phase=0.5)
     polls_hz = 1 / gap_s
-    beat_hz = polls_hz * n_double / n_busy
+    beat_hz = polls_hz * np.count_nonzero(stream.is_double) / np.count_nonzero(stream.busy)
     low_hz, high_hz = polls_hz + (1 - MAX_OFF) * beat_hz, polls_hz + (1 + MAX_OFF) * beat_hz
     clocks = clocks_near(events, low_hz=low_hz, high_hz=high_hz)
-    clock = next((clock for clock in clocks if _tells(clock, t_s, happened, busy=busy)), None)
-    return (
-        None
-        if clock is None or has_place(clock, t_s, seen_bytes=level, counted=np.ones(level.size, dtype=bool))
-        else clock
-    )
+    clock = next((clock for clock in clocks if _tells(clock, t_s, stream.is_double, busy=stream.busy)), None)
+    everywhere = np.ones(moved_bytes.size, dtype=bool)
+    return None if clock is None or has_place(clock, t_s, seen_bytes=stream.level, counted=everywhere) else clock
+
+
+def _part(n_gaps: int) -> NDArray[np.int64] | None:
+    """Return which gaps between polls, in runs all over a long recording, tell whether to look at all of them."""
+    if n_gaps <= N_RUNS * RUN_POLLS:
+        return None
+    firsts = np.linspace(0, n_gaps - RUN_POLLS, N_RUNS).astype(np.int64)
+    return (firsts[:, None] + np.arange(RUN_POLLS)).ravel()
+
+
+def _stream(moved_bytes: NDArray[np.float64], *, is_usual: NDArray[np.bool_]) -> _Stream | None:
+    """Return the polls amid steady streams, None if they are few, or other than single or double."""
+    if moved_bytes.size < 2 * MIN_DOUBLE:
+        return None
+    level, steady = _levels(moved_bytes)
+    busy = steady & is_usual
+    ratio = moved_bytes[busy] / level[busy]
+    is_double = (ratio >= DOUBLE[0]) & (ratio <= DOUBLE[1])
+    n_double, n_busy = int(np.count_nonzero(is_double)), ratio.size
+    if (
+        n_busy < MIN_STEADY_FRAC * np.count_nonzero(moved_bytes)
+        or not MIN_DOUBLE <= n_double <= MAX_DOUBLE_FRAC * n_busy
+    ):
+        return None
+    n_odd = n_busy - n_double - np.count_nonzero((ratio >= SINGLE[0]) & (ratio <= SINGLE[1]))
+    if n_odd > MAX_ODD * n_double or abs(float(np.median(ratio[is_double])) / 2 - 1) > MAX_MEDIAN_OFF:
+        return None
+    happened = busy.copy()
+    happened[busy] = is_double
+    return _Stream(level=level, busy=busy, is_double=happened)
 
 
 def _levels(moved_bytes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return what polls beside each one see of one tick, and whether they see a steady stream."""
-    beside = np.lib.stride_tricks.sliding_window_view(moved_bytes, 5)[:, (0, 1, 3, 4)]
-    level, steady = np.zeros(moved_bytes.size), np.zeros(moved_bytes.size, dtype=bool)
+    beside = (moved_bytes[:-4], moved_bytes[1:-3], moved_bytes[3:-1], moved_bytes[4:])
+    low_left, high_left = np.minimum(*beside[:2]), np.maximum(*beside[:2])
+    low_right, high_right = np.minimum(*beside[2:]), np.maximum(*beside[2:])
     # At most two of four neighbours are double: the second least sees one tick, unless one is partly silent.
-    one_tick = level[2:-2] = np.partition(beside, 1, axis=1)[:, 1]
-    is_once = np.abs(beside - one_tick[:, None]) <= LEVEL * one_tick[:, None]
-    is_twice = np.abs(beside - 2 * one_tick[:, None]) <= 2 * LEVEL * one_tick[:, None]
-    steady[2:-2] = (one_tick > 0) & (np.count_nonzero(is_once, axis=1) >= MIN_ONCE)
-    steady[2:-2] &= np.count_nonzero(is_once | is_twice, axis=1) >= MIN_LEVEL
+    one_tick = np.minimum(np.maximum(low_left, low_right), np.minimum(high_left, high_right))
+    n_once, n_level = np.zeros(one_tick.size, dtype=np.int8), np.zeros(one_tick.size, dtype=np.int8)
+    for seen in beside:
+        is_once = np.abs(seen - one_tick) <= LEVEL * one_tick
+        n_once += is_once
+        n_level += is_once | (np.abs(seen - 2 * one_tick) <= 2 * LEVEL * one_tick)
+    level, steady = np.zeros(moved_bytes.size), np.zeros(moved_bytes.size, dtype=bool)
+    level[2:-2] = one_tick
+    steady[2:-2] = (one_tick > 0) & (n_once >= MIN_ONCE) & (n_level >= MIN_LEVEL)
     return level, steady
 
 

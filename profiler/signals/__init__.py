@@ -7,9 +7,10 @@ its bytes, and is marked as a window whose shape is not known.
 
 from __future__ import annotations
 
+from profiler.signals.capacity import FASTEST_BPS
 from profiler.signals.grid import UniformRate
 from profiler.signals.polls import HOLE_FACTOR
 from profiler.signals.series import RateSeries
 from profiler.signals.unit_error import unit_error
 
-__all__ = ["HOLE_FACTOR", "RateSeries", "UniformRate", "unit_error"]
+__all__ = ["FASTEST_BPS", "HOLE_FACTOR", "RateSeries", "UniformRate", "unit_error"]

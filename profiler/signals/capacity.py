@@ -12,8 +12,10 @@ from profiler.units import BITS_PER_BYTE, NS_PER_S
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MAX_LOAD", "impossible"]
+__all__ = ["FASTEST_BPS", "MAX_LOAD", "impossible"]
 
+FASTEST_BPS: Final = 4e12
+"""No port of this decade is faster: a rate over it has a wrong unit, and a wrap that would need it is a reset."""
 SLACK_S: Final = 0.05
 MAX_LOAD: Final = 1.05
 """A rate over this many times the capacity cannot be; below it, the clock that timed the reads may be off."""

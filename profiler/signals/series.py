@@ -13,7 +13,7 @@ from profiler.schema import Flag
 from profiler.signals.capacity import impossible
 from profiler.signals.grid import UniformRate, on_grid
 from profiler.signals.polls import holes, repeating_gaps_s, typical_window_ns
-from profiler.signals.reads import checked_deltas, checked_reads
+from profiler.signals.reads import checked_deltas, checked_reads, checked_width_bits
 from profiler.signals.steps import Steps, bad_reads, moved_bytes, steps_of
 from profiler.signals.windows import Windows, windows_between
 from profiler.units import BITS_PER_BYTE, NS_PER_S
@@ -97,7 +97,8 @@ class RateSeries:
         Raises
         ------
         BadInput
-            If lengths differ, or a value is negative, not finite or too large.
+            If lengths differ, an array is masked or has not one dimension, or a value is negative, not finite or too
+            large.
         UsageError
             If the width or the capacity has no meaning.
 
@@ -112,8 +113,7 @@ class RateSeries:
         >>> RateSeries.from_counter([0, 1_000_000_000, 2_000_000_000], [0, 125, 375]).rate_bps
         array([1000., 2000.])
         """
-        if not 1 <= width_bits <= 64:
-            raise UsageError(f"width_bits {width_bits}: a counter has from 1 to 64 bits")
+        width_bits = checked_width_bits(width_bits)
         reads = checked_reads(t_ns, value)
         bad = bad_reads(reads.value, width_bits=width_bits)
         n_bad = int(np.count_nonzero(bad))
@@ -132,14 +132,15 @@ class RateSeries:
         t_ns
             Ends of the windows, strictly increasing; one more entry than ``delta_bytes``.
         delta_bytes
-            Bytes of each window, not negative; shape (n_samples,).
+            Bytes of each window, not negative, below 2**64; shape (n_samples,).
         capacity_bps
             What the link carries in this direction, in bit/s, if known: what is over it is no traffic.
 
         Raises
         ------
         BadInput
-            If lengths do not fit, times do not increase, or a value is negative or not finite.
+            If lengths do not fit, times do not increase, an array is masked or has not one dimension, or a value is
+            negative, not finite or 2**64 or more.
         UsageError
             If the capacity has no meaning.
 

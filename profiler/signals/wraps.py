@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from profiler.signals.capacity import FASTEST_BPS
 from profiler.units import BITS_PER_BYTE, NS_PER_S
 
 __all__ = ["UNKNOWN_BITS", "Wraps", "find_wraps"]
@@ -21,8 +22,6 @@ MIN_MOVING: Final = 8
 """With fewer windows in which the counter went forward, and moved, it is not known what the traffic can be."""
 FITS: Final = 2.0
 """A wrap's bytes fit if their rate is at most so many times the highest rate of the other windows."""
-FASTEST_BPS: Final = 4e12
-"""No port of this decade is faster: a step back of a narrow counter that would have to be is a reset, not a wrap."""
 MAX_PART: Final = 0.25
 """Part of a counter's range that a wrap of unknown width may imply: more is no sign of the width."""
 SEVERAL: Final = 0.4

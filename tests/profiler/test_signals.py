@@ -51,10 +51,35 @@ def test_what_is_no_number_of_64_bits_is_refused(wrong: Any) -> None:
         RateSeries.from_counter([0, 1], [0, wrong] if wrong is not True else [False, True])
 
 
-@pytest.mark.parametrize("width_bits", [0, 65, -1])
-def test_a_width_that_no_counter_has_is_refused(width_bits: int) -> None:
+def test_bytes_that_no_counter_can_move_between_two_reads_are_refused() -> None:
+    with pytest.raises(BadInput, match=r"delta_bytes\[1\] = 1e\+156 does not fit 64 bits"):
+        RateSeries.from_deltas([0, 1, 2], [0.0, 1e156])
+    assert RateSeries.from_deltas([0, 1], np.array([2**64 - 1], dtype=np.uint64)).delta_bytes.tolist() == [2.0**64]
+
+
+def test_what_is_no_list_of_numbers_is_refused_with_what_to_give() -> None:
+    listed: list[Any] = [[0, 1, [2]], [[0], [1, 2]]]
+    for ragged in listed:
+        with pytest.raises(BadInput, match="t_ns: cannot be read as numbers"):
+            RateSeries.from_deltas(ragged, [1, 2])
+    with pytest.raises(BadInput, match=r"value: shape \(2, 3\); give one list"):
+        RateSeries.from_counter(np.arange(6), np.arange(6).reshape(2, 3))
+    with pytest.raises(BadInput, match=r"t_ns: shape \(\)"):
+        RateSeries.from_counter(5, 5)
+
+
+def test_masked_values_are_refused_and_a_mask_of_nothing_is_none() -> None:
+    with pytest.raises(BadInput, match=r"delta_bytes\[1\] is masked: leave such reads out"):
+        RateSeries.from_deltas([0, 1, 2], np.ma.masked_array([5.0, 7.0], [False, True]))
+    series = RateSeries.from_deltas([0, 1, 2], np.ma.masked_array([5.0, 7.0], [False, False]))
+    assert series.delta_bytes.tolist() == [5.0, 7.0]
+
+
+@pytest.mark.parametrize("width_bits", [0, 65, -1, 32.0, "a", True, None])
+def test_a_width_that_no_counter_has_is_refused(width_bits: Any) -> None:
     with pytest.raises(UsageError, match="from 1 to 64 bits"):
         RateSeries.from_counter([0, 1], [0, 1], width_bits=width_bits)
+    assert RateSeries.from_counter([0, 1], [0, 1], width_bits=np.int32(32)).n_samples == 1  # type: ignore[arg-type]
 
 
 def test_nothing_and_one_read_make_an_empty_series() -> None:
