@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from profiler.period.bursts import threshold
 from profiler.period.comb import find_combs
 from profiler.period.cycles import GOOD_FRAC, N_ROUNDS, REACH_FRAC, SEED_CYCLES, track
 from profiler.period.groups import group_order
@@ -96,15 +95,9 @@ def test_two_bursts_an_iteration_have_one_onset_after_the_longer_pause() -> None
     assert onsets.tolist() == first.tolist()
 
 
-def test_traffic_without_a_pause_has_no_onsets() -> None:
-    values = 2 + np.sin(2 * np.pi * np.arange(1800) / PERIOD)
-    cycles = track(prepared_of(values), PERIOD)
-    assert threshold(values) > 0
-    assert find_onsets(uniform_of(values), cycles, period_s=PERIOD) is None or _is_one_each(values, cycles.starts_s)
-
-
-def _is_one_each(values: NDArray[np.float64], starts_s: NDArray[np.float64]) -> bool:
-    return abs(starts_s.size - values.size / PERIOD) <= 2
+def test_bursts_that_a_blink_parts_have_no_onsets() -> None:
+    assert _onsets(PERIOD * np.arange(60), PERIOD - 1.0, n_bins=1800) is None
+    assert _onsets(PERIOD * np.arange(60), PERIOD - 5.0, n_bins=1800) is not None
 
 
 def _in_turn(order: int, *, n_cycles: int, seed: int, differ: float) -> Prepared:
