@@ -26,6 +26,16 @@ MIN_LONG_GAPS: Final = 8
 """Fewer long gaps than this do not repeat."""
 MAX_GAP: Final = 4.0
 """Longer gaps count as so many typical ones: one hole must not be the whole spectrum."""
+MIN_PAUSES: Final = 6
+"""Fewer holes than this do not repeat."""
+EVEN_PAUSES: Final = 0.03
+"""Holes begin evenly if the times between them differ by less than this part, and a gap between polls."""
+MAX_TOLERANCE: Final = 0.25
+"""Where holes come so often that this part of the time between them is a gap, any would be even."""
+MIN_EVEN_FRAC: Final = 0.8
+"""Of the times between holes, the least part that must be one period: at random one of ten or twenty would."""
+BUSY: Final = 4.0
+"""Holes with so many times the traffic of other times are due to it: little is left elsewhere then."""
 BINS_PER_GAP: Final = 2.0
 MAX_BINS: Final = 1 << 18
 MIN_CYCLES: Final = 6
@@ -87,24 +97,57 @@ def repeating_gaps_s(
 
     Notes
     -----
-    A poller that pauses every 15 s draws a line at 15 s in any series that it reads. The lines are those of the
-    periodogram of gap length over time. Multiples of the pause, and whole parts of it, are among them.
+    A poller that pauses every 15 s draws a line at 15 s in any series that it reads. Where holes begin at even times,
+    those are the period, and the only one. Elsewhere the periods are the lines of the periodogram of gap length over
+    time, holes apart; multiples of a pause, and whole parts of it, are among them.
 
     Reads may also be lost because traffic is heavy, as on some ports of the Zhejiang Lab traces; then their gaps
-    repeat with the job. So what the rate explains of a gap's length is taken out: the mean of each class of rate.
+    repeat with the job. So holes in which traffic is heavier than elsewhere are none of the poller, and what the rate
+    explains of a shorter gap's length is taken out: the mean of each class of rate.
     """
     widths_ns = np.diff(t_ns)
-    if widths_ns.size < MIN_LONG_GAPS or widths_ns.min() == widths_ns.max() or delta_bytes.size == 0:
+    if widths_ns.size < MIN_PAUSES or delta_bytes.size == 0 or widths_ns.min() == widths_ns.max():
         return ()
     median_ns = float(np.median(widths_ns))
-    if np.count_nonzero(widths_ns > LONG_GAP * median_ns) < MIN_LONG_GAPS:
+    pause_s = _pause_s(t_ns, widths_ns, median_ns=median_ns)
+    is_late = (widths_ns > LONG_GAP * median_ns) & (widths_ns <= HOLE_FACTOR * median_ns)
+    if pause_s is None and np.count_nonzero(is_late) < MIN_LONG_GAPS:
         return ()
-    span_ns = float(t_ns[-1] - t_ns[0])
-    bin_ns = max(median_ns / BINS_PER_GAP, span_ns / MAX_BINS)
     i_window = np.searchsorted(edges_ns, t_ns[:-1] + widths_ns // 2, side="right") - 1
     rate = (delta_bytes / np.diff(edges_ns))[np.clip(i_window, 0, delta_bytes.size - 1)]
-    excess = _unexplained(np.minimum(widths_ns / median_ns, MAX_GAP), by=rate)
-    bins = ((t_ns[1:] - t_ns[0]) / bin_ns).astype(np.int64)
+    if pause_s is None:
+        return _late_s(t_ns, widths_ns, median_ns=median_ns, rate=rate)
+    in_pause = widths_ns > MAX_GAP * median_ns
+    return () if rate[in_pause].mean() > BUSY * rate[~in_pause].mean() else (pause_s,)
+
+
+def _pause_s(t_ns: NDArray[np.int64], widths_ns: NDArray[np.int64], *, median_ns: float) -> float | None:
+    """Return the period at which holes begin, None unless nearly all are the same time apart."""
+    firsts = np.flatnonzero(widths_ns > MAX_GAP * median_ns)
+    if firsts.size < MIN_PAUSES:
+        return None
+    # Each begins within a gap after the last poll.
+    spacings_ns = np.diff(t_ns[firsts])
+    usual_ns = float(np.median(spacings_ns))
+    tolerance_ns = EVEN_PAUSES * usual_ns + median_ns
+    n_pauses = np.round(spacings_ns / usual_ns)
+    even = (n_pauses >= 1) & (np.abs(spacings_ns - n_pauses * usual_ns) <= n_pauses * tolerance_ns)
+    one = even & (n_pauses == 1)
+    if tolerance_ns > MAX_TOLERANCE * usual_ns or np.count_nonzero(one) < MIN_EVEN_FRAC * spacings_ns.size:
+        return None
+    return float(spacings_ns[even].sum() / n_pauses[even].sum()) / NS_PER_S
+
+
+def _late_s(
+    t_ns: NDArray[np.int64], widths_ns: NDArray[np.int64], *, median_ns: float, rate: NDArray[np.float64]
+) -> tuple[float, ...]:
+    """Return the periods of the lines of gap length over time, the strongest first."""
+    span_ns = float(t_ns[-1] - t_ns[0])
+    bin_ns = max(median_ns / BINS_PER_GAP, span_ns / MAX_BINS)
+    # Holes are few and of any length: they would be the whole spectrum, wherever they are.
+    no_hole = widths_ns <= HOLE_FACTOR * median_ns
+    excess = _unexplained(np.minimum(widths_ns[no_hole] / median_ns, MAX_GAP), by=rate[no_hole])
+    bins = ((t_ns[1:] - t_ns[0]) / bin_ns).astype(np.int64)[no_hole]
     size = 1 << int(bins[-1]).bit_length()
     power = np.abs(np.fft.rfft(np.bincount(bins, weights=excess), size)) ** 2
     slow = power[: int(size * bin_ns / (SHORTEST_GAPS * median_ns)) + 1]

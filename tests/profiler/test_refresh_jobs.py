@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -13,7 +11,7 @@ from profiler.refresh import refresh_of_moves
 from profiler.sources import read_rates
 from tests.data import shared
 
-Floats = NDArray[np.floating[Any]]
+Floats = NDArray[np.float64]
 
 N_POLLS = 3000
 BYTES_PER_POLL = 1e9

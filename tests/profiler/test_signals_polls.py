@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,46 @@ def test_reads_lost_because_traffic_is_heavy_do_not_make_the_job_a_pause_of_the_
     found = RateSeries.from_counter((t_s[kept] * 1e9).astype(np.int64), total[kept]).poll_periods_s
     assert any(period_s == pytest.approx(30.0, rel=0.01) for period_s in found)
     assert not any(period_s == pytest.approx(25.63, rel=0.01) for period_s in found)
+
+
+def _read_but_in(holes: Any, *, seed: int, duration_s: float, dt_s: float, heavy: bool = False) -> RateSeries:
+    """Read a job but where `holes` says so; in its bursts if they are heavy."""
+    rng = np.random.default_rng([9, seed])
+    t_s = np.arange(0, duration_s, dt_s) + rng.uniform(0, 0.02 * dt_s, round(duration_s / dt_s))
+    in_hole = holes(t_s)
+    is_up = in_hole if heavy else t_s % rng.uniform(4 * dt_s, 7.0) < dt_s * 3
+    total = np.cumsum(np.where(is_up, 1e8, 1e5) * rng.uniform(0.9, 1.1, t_s.size)).astype(np.int64)
+    return RateSeries.from_counter((t_s[~in_hole] * 1e9).astype(np.int64), total[~in_hole])
+
+
+@pytest.mark.parametrize("pause_s", [8.1, 15.0, 23.7, 41.3, 60.0, 88.8, 120.0])
+@pytest.mark.parametrize("dt_s", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("hole_s", [5.0, 20.0, 60.0])
+def test_the_period_of_holes_is_found(pause_s: float, dt_s: float, hole_s: float) -> None:
+    longest_s = min(hole_s, 0.65 * pause_s)
+    for seed in range(3):
+        series = _read_but_in(lambda t_s: t_s % pause_s < longest_s, seed=seed, duration_s=900.0, dt_s=dt_s)
+        assert series.poll_periods_s == pytest.approx((pause_s,), rel=0.02)
+
+
+def test_holes_at_random_do_not_repeat() -> None:
+    for seed in range(60):
+        rng = np.random.default_rng([10, seed])
+        firsts_s, hole_s = np.cumsum(rng.exponential(rng.uniform(30, 120), 200)), rng.uniform(5, 20)
+        series = _read_but_in(
+            lambda t_s, firsts_s=firsts_s, hole_s=hole_s: (
+                t_s - np.append(-100.0, firsts_s)[np.searchsorted(firsts_s, t_s)] < hole_s
+            ),
+            seed=seed,
+            duration_s=1800.0,
+            dt_s=float(rng.choice([0.1, 0.5, 1.0])),
+        )
+        assert series.poll_periods_s == ()
+
+
+def test_holes_in_which_traffic_is_heavy_are_the_jobs() -> None:
+    series = _read_but_in(lambda t_s: t_s % 20.0 < 7.0, seed=0, duration_s=900.0, dt_s=0.5, heavy=True)
+    assert series.poll_periods_s == ()
 
 
 def test_missed_ticks_at_random_do_not_repeat() -> None:
