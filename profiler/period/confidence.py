@@ -17,17 +17,17 @@ __all__ = ["CONFIDENCE_ACCEPT", "EVIDENCE_ALONE", "Z_ALONE", "confidence", "is_e
 
 CONFIDENCE_ACCEPT: Final = 0.6
 """An answer less sure than this is none."""
-EVIDENCE_ALONE: Final = 7.0
-Z_ALONE: Final = 24.0
+EVIDENCE_ALONE: Final = 8.0
+Z_ALONE: Final = 30.0
 """A comb of this evidence is enough without any repetition, a repetition of this z without a comb, and so much of one
 as the other lacks: of random traffic, hardly one trace in a thousand has it."""
-BIAS: Final = -0.72
-COEFFICIENTS: Final = (0.61, -1.77, 3.43)
+BIAS: Final = 0.1
+COEFFICIENTS: Final = (0.345, -1.76, 3.37)
 """Of log (1 + z), of whether iterations are clocked, and of the log margin."""
 MARGINS: Final = (0.3, 4.0)
 NO_RIVAL: Final = 3.0
 MOST: Final = 0.999
-BEYOND_DOUBT: Final = 0.997
+BEYOND_DOUBT: Final = 0.995
 """Of combs so clear that no repetition was looked for, so many are right."""
 
 

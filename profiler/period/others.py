@@ -53,6 +53,10 @@ MAX_PARTS: Final = 48
 MIN_PARTS: Final = 6
 WHOLE_FRAC: Final = 0.7
 """One iteration of the common multiple explains at least this part of the series."""
+N_DELAYS: Final = 64
+MIN_STARTS: Final = 8
+LATE_TOGETHER: Final = 0.007
+"""Parts of one iteration stay this close, over the shorter period, however it wanders."""
 N_BACKFITS: Final = 3
 SUM_FRAC: Final = 0.95
 """Two jobs together explain at least this part of what one iteration of their common multiple does."""
@@ -128,8 +132,10 @@ def are_a_sum(prepared: Prepared, one_s: float, other_s: float, *, whole_s: floa
     Notes
     -----
     One iteration of the whole period can be of any shape; two jobs have one shape each, of which it must be the sum,
-    and each must matter.
+    and each must matter. And two jobs wander each by itself, while parts of one iteration come late together.
     """
+    if _come_late_together(prepared, one_s, other_s):
+        return False
     weight, power = prepared.weight, float(np.dot(prepared.x, prepared.x))
     folds = [
         _fold(prepared.n_bins, clocked_starts(prepared, period_s), dt_s=prepared.dt_s, period_s=period_s)
@@ -146,6 +152,21 @@ def are_a_sum(prepared: Prepared, one_s: float, other_s: float, *, whole_s: floa
     if all_in_one < WHOLE_FRAC:
         return False
     return both >= SUM_FRAC * all_in_one and min(both - one, both - other) >= EACH_FRAC * both
+
+
+def _come_late_together(prepared: Prepared, one_s: float, other_s: float) -> bool:
+    """Return whether what has one period and what has the other wander alike."""
+    times_s = np.linspace(0.0, prepared.duration_s, N_DELAYS)
+    delays_s = []
+    for period_s in (one_s, other_s):
+        starts_s = clocked_starts(prepared, period_s)
+        if starts_s.size < MIN_STARTS:
+            return True
+        index = np.arange(starts_s.size)
+        delays_s.append(np.interp(times_s, starts_s, starts_s - index * period_s))
+    apart_s = delays_s[0] - delays_s[1]
+    slope_s, level_s = np.polyfit(times_s, apart_s, 1)
+    return bool(np.std(apart_s - (slope_s * times_s + level_s)) < LATE_TOGETHER * min(one_s, other_s))
 
 
 def without_job(
