@@ -20,6 +20,7 @@ __all__ = ["follow_newest", "follow_profile"]
 N_REPLAYED: Final = 40
 """Iterations that a new tracker is shown: enough to know how much they vary."""
 N_FOLDED: Final = 3
+"""Iterations that a first shape is the mean of: as few as tell a change of period."""
 
 
 def follow_profile(series: RateSeries, found: TrafficProfile) -> Tracker | None:

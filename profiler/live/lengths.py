@@ -76,6 +76,16 @@ class Lengths:
                 return _change(lengths_s, new_s=float(np.median(lengths_s[-n_newest:])), usual_s=usual_s)
         return None
 
+    def forget_irregular(self) -> None:
+        """Forget the lengths of iterations that came late."""
+        lengths_s, is_regular = self._ring.columns()
+        self._keep(lengths_s[is_regular], is_regular[is_regular])
+
+    def forget_newest(self, n_newest: int) -> None:
+        """Forget the newest lengths."""
+        lengths_s, is_regular = self._ring.columns()
+        self._keep(lengths_s[:-n_newest], is_regular[:-n_newest])
+
     def mean_s(self) -> float | None:
         """Return the mean of regular lengths; None if there are too few."""
         lengths_s, is_regular = self._ring.columns()
@@ -85,6 +95,10 @@ class Lengths:
         """Return the standard deviation of regular lengths; None if there are too few."""
         lengths_s, is_regular = self._ring.columns()
         return float(lengths_s[is_regular].std()) if np.count_nonzero(is_regular) >= MIN_BEFORE else None
+
+    def _keep(self, lengths_s: NDArray[np.float64], is_regular: NDArray[np.bool_]) -> None:
+        self._ring = Ring(N_KEPT, [np.float64, np.bool_])
+        self._ring.extend(lengths_s, is_regular)
 
 
 def _change(lengths_s: NDArray[np.float64], *, new_s: float, usual_s: float) -> Change:

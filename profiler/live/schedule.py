@@ -9,10 +9,13 @@ from profiler.units import NS_PER_S
 __all__ = ["Schedule"]
 
 FIRST_S: Final = 2.0
+"""Eight iterations of 250 ms: sooner there is seldom anything to find."""
 GROWTH: Final = 0.25
 """Another look is worth its cost once the search has gone on a quarter longer."""
 CHECK_GROWTH: Final = 0.5
+"""A check that has half as much more to go by may find what the last one could not."""
 LONGEST_S: Final = 30.0
+"""A detection takes up to a second of one core: every half minute it is a few per cent."""
 
 
 class Schedule:

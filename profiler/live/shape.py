@@ -20,6 +20,11 @@ FLAT_FRAC: Final = 0.04
 """A stretch with a smaller part of the shape's variance is no burst, however well it correlates."""
 LOW_FRAC: Final = 0.1
 """A tenth of the iteration at least is Down."""
+SLACK_FRAC: Final = 0.12
+"""Iterations are sought so far from an even beat: jitter of 5 % adds up to that in the four and more of a piece."""
+PIECE_PERIODS: Final = 4
+N_SLACK: Final = 3
+"""Steps of that search on either side: a twenty-fifth of a period off costs bursts little of their fit."""
 GAIN: Final = 0.1
 """Weight of the newest iteration in the shape: it follows what changes over some ten iterations."""
 
@@ -65,6 +70,35 @@ class Shape:
         turned = np.roll(self._centred, round(self.n_bins / n_parts))
         return float(self._centred @ turned) / self.n_bins / max(self.variance, np.finfo(float).tiny)
 
+    def part_in(self, rate_bps: NDArray[np.float64], *, start: float, length: float) -> tuple[float, float]:
+        """Return how much of the shape is in traffic at an even beat, whatever else is there.
+
+        Parameters
+        ----------
+        rate_bps
+            Rates of bins that follow one another; unknown ones are NaN, and not all of them; shape (n_bins,).
+        start
+            Where an iteration begins with its first burst, in bins from the first rate on; may be negative.
+        length
+            Bins from one iteration to the next.
+
+        Returns
+        -------
+        part
+            Mean coefficient of least-squares fits of the repeated shape to pieces of a few iterations: 1 if all of it
+            is there.
+        off
+            How much later than an even beat from ``start`` on the last piece has it, in bins.
+        """
+        n_pieces = max(1, round(rate_bps.size / (PIECE_PERIODS * length)))
+        pieces, parts, off = np.array_split(np.arange(rate_bps.size), n_pieces), [], 0.0
+        for piece in pieces:
+            # Each goes on from where the one before was: jitter adds up.
+            part, later = self._part_in_piece(rate_bps[piece], start=start + off - piece[0], length=length)
+            parts.append(part)
+            off += later
+        return float(np.mean(parts)), off
+
     def follow(self, rate_bps: NDArray[np.float64]) -> None:
         """Take an iteration, from a quarter of a period before its first burst on, into the mean."""
         self._set((1 - GAIN) * self.rate_bps + GAIN * rate_bps)
@@ -76,6 +110,18 @@ class Shape:
         self.variance = float(mean_bps.var())
         self.low_bps = float(np.sort(mean_bps)[int(LOW_FRAC * mean_bps.size)])
         self.excess_bps = level_bps - self.low_bps
+
+    def _part_in_piece(self, rate_bps: NDArray[np.float64], *, start: float, length: float) -> tuple[float, float]:
+        rate_bps = np.nan_to_num(rate_bps - np.nanmean(rate_bps))
+        repeated = np.concatenate((self.rate_bps[-1:], self.rate_bps, self.rate_bps[:1]))
+        places = np.arange(rate_bps.size) + self.lead - start
+        best = (-np.inf, 0.0)
+        for off in np.arange(-SLACK_FRAC, SLACK_FRAC + 1e-9, SLACK_FRAC / N_SLACK) * length:
+            shape_bps = np.interp((places - off) / length % 1 * self.n_bins, np.arange(self.n_bins + 2) - 1, repeated)
+            shape_bps -= shape_bps.mean()
+            part = float(rate_bps @ shape_bps) / max(float(shape_bps @ shape_bps), np.finfo(float).tiny)
+            best = max(best, (part, float(off)))
+        return best
 
 
 def fold(rate_bps: NDArray[np.float64], *, n_bins: int) -> tuple[NDArray[np.float64], int]:

@@ -13,6 +13,7 @@ from profiler.live.bins import Bins
 from profiler.live.fits import Fits
 from profiler.live.lengths import Change, Lengths
 from profiler.live.lookout import N_PERIODS_KEPT, Lookout
+from profiler.live.prediction import Prediction
 from profiler.live.repeat import N_REPEATS, NEAR_FRAC
 from profiler.live.shape import LEAD_FRAC, Shape
 from profiler.period.peaks import vertex
@@ -34,14 +35,10 @@ nothing."""
 PIECE_PERIODS: Final = 8
 """Samples of a longer time are taken in pieces."""
 HOLE_PERIODS: Final = 0.25
+"""A window longer than this may hide a burst."""
 
-REACH_FRAC: Final = 0.35
-"""An iteration is expected within this part of a period of its prediction; a later one is late."""
 PRIOR: Final = 0.1
 """What a match at the end of the reach must be better by than one at its middle."""
-PHASE_GAIN: Final = 0.7
-"""Part of a start's deviation that the next prediction follows: most, for a compute phase's jitter accumulates."""
-PERIOD_GAIN: Final = 0.05
 PART_SLACK: Final = 0.1
 """Jitter moves the median distance of bursts within an iteration further from a part than that of iterations."""
 PART_LIKENESS: Final = 0.9
@@ -50,6 +47,12 @@ QUIET_FRAC: Final = 0.2
 """A period that moves a smaller part of the usual bytes above the Down level is silent."""
 LONG_SILENCE: Final = 10.0
 """Periods of silence after which what came before it is no part of what comes after it."""
+HIDDEN_PART: Final = 0.42
+"""Of a job that one of its size joined, 0.44 to 0.87 was found in its place; after changes of pace 0.38 at most."""
+SLIGHT_FRAC: Final = 0.2
+"""Bursts of a job whose pace changes by less still fit their shape as well as before."""
+HIDDEN_AFTER: Final = 4.0
+"""In periods of traffic without the beat: as many are needed to tell a job from another one on top of it."""
 OVERDUE: Final = 1.1
 """In periods after an iteration should have begun: by now it would have been seen, had it come within its reach."""
 
@@ -78,8 +81,6 @@ class Tracker:
         Set once the iterations have another period; the tracker then stands still and is to be replaced.
     left_beat
         Whether that was told by a repetition after the old shape was left: it may then be the old period.
-    n_regular
-        Iterations that came when they were expected.
 
     Raises
     ------
@@ -89,13 +90,9 @@ class Tracker:
     Notes
     -----
     The shape is correlated with the newest bins; the best match near the prediction is the next start. Prediction and
-    period follow its deviation by fixed gains (an alpha-beta filter [1]_). Where nothing matches there is silence,
-    which is a pause and at last the end, or traffic without the beat, in which a new repetition is looked for.
-
-    References
-    ----------
-    .. [1] T. R. Benedict, G. W. Bordner, "Synthesis of an optimal set of radar track-while-scan smoothing equations",
-       IRE Trans. Automatic Control 7 (1962).
+    period follow its deviation (see `prediction`). Where nothing matches there is silence, which is a pause and at
+    last the end, or traffic without the beat, in which a new repetition is looked for. Before another length or a new
+    repetition is believed, the old shape is looked for at its even beat: if it is still there another job has joined.
     """
 
     def __init__(
@@ -109,7 +106,6 @@ class Tracker:
         self.period_s = period_s
         self.new_period_s: float | None = None
         self.left_beat = False
-        self.n_regular = 0
         self._n_bins = n_bins
         self._shape = Shape(_resampled(rate_bps, n_bins))
         self._bins = Bins(
@@ -125,16 +121,19 @@ class Tracker:
         self._block = max(1, n_bins // STEPS_PER_PERIOD)
         self._at = 0
         self._since: float | None = None
-        self._length = float(n_bins)
-        self._expected = self._shape.lead + (start_ns - origin_ns) / NS_PER_S % period_s / self._bins.bin_s
-        self._last: float | None = None
-        self._even = self._expected
+        start_s = (start_ns - origin_ns) / NS_PER_S % period_s
+        self._next = Prediction(n_bins=n_bins, expected=self._shape.lead + start_s / self._bins.bin_s)
         self._scan = 0
 
     @property
     def beat(self) -> Beat:
         """``held`` while iterations come; else why they do not."""
         return self._absence.beat
+
+    @property
+    def n_regular(self) -> int:
+        """Iterations that came when they were expected."""
+        return self._next.n_regular
 
     @property
     def mean_s(self) -> float:
@@ -160,23 +159,22 @@ class Tracker:
     @property
     def next_start_ns(self) -> int:
         """Time at which the next iteration after the newest bin is expected to begin."""
-        n_ahead = max(0, math.ceil((self._bins.end - self._expected) / self._length))
-        return self._bins.at_ns(self._expected + n_ahead * self._length)
+        return self._bins.at_ns(self._next.following(self._bins.end))
 
     @property
     def phase_s(self) -> float:
         """Seconds into the present iteration."""
-        return (self._bins.end - self._expected) % self._length * self._bins.bin_s
+        return (self._bins.end - self._next.expected) % self._next.length * self._bins.bin_s
 
     @property
     def moved_s(self) -> float:
         """How far the starts have moved from an even beat of the period since they have been followed."""
-        return (self._expected - self._even) * self._bins.bin_s
+        return self._next.moved * self._bins.bin_s
 
     @property
     def drift_frac(self) -> float:
         """The present length of an iteration over the period, less one."""
-        return self._length / self._n_bins - 1
+        return self._next.length / self._n_bins - 1
 
     def refutes(self, period_s: float) -> bool:
         """Return whether a period is a whole part of the followed one, and iterations do not repeat within."""
@@ -216,23 +214,18 @@ class Tracker:
             if found is not None:
                 self._accept(fits, found)
                 return
-        if self._overdue > OVERDUE:
+        if self._next.overdue(self._at) > OVERDUE:
             self._miss()
 
     @property
     def _limit(self) -> int:
         """The last first bin of a window whose iteration begins within the reach of its prediction."""
-        return math.floor(self._expected + REACH_FRAC * self._n_bins) - self._shape.lead
-
-    @property
-    def _overdue(self) -> float:
-        """Periods gone by since the next iteration should have begun."""
-        return (self._at - self._expected) / self._length
+        return math.floor(self._next.expected + self._next.reach) - self._shape.lead
 
     def _near(self, fits: NDArray[np.float64]) -> int | None:
         """Return the best match near the prediction, once nothing later can be better."""
         places = self._scan + np.arange(min(fits.size, self._limit - self._scan + 1))
-        off = (places + self._shape.lead - self._expected) / (REACH_FRAC * self._n_bins)
+        off = (places + self._shape.lead - self._next.expected) / self._next.reach
         best = int(np.argmax(fits[: places.size] - PRIOR * off**2))
         all_seen = fits.size >= self._limit - self._scan + 1
         if fits[best] >= self._fits.least_good and (all_seen or fits.size > best + self._block):
@@ -255,14 +248,12 @@ class Tracker:
         """Take the next iteration, and see whether the newest ones have another length."""
         place = self._scan + found
         start = self._scan + vertex(fits, found) + self._shape.lead
-        off = start - self._expected
-        is_regular = self._last is not None and abs(off) <= REACH_FRAC * self._n_bins + 1
+        last, is_regular = self._next.last, self._next.take(start)
         self._fits.add(float(fits[found]))
         self._shape.follow(self._bins.between(place, place + self._n_bins))
-        if self._last is not None and self._is_known(math.floor(self._last)):
-            self._lengths.add((start - self._last) * self._bins.bin_s, is_regular=is_regular)
-        self._predict(start, off=off, is_regular=is_regular)
-        self._scan = max(place + 1, math.ceil(self._expected - REACH_FRAC * self._n_bins) - self._shape.lead)
+        if last is not None and self._is_known(math.floor(last)):
+            self._lengths.add((start - last) * self._bins.bin_s, is_regular=is_regular)
+        self._scan = max(place + 1, self._first_near())
         # Up to here the newest iteration had the old shape.
         self._lookout.begin(start + (1 - LEAD_FRAC) * self._n_bins)
         self._absence.came(start, at=self._at, is_regular=is_regular)
@@ -272,6 +263,13 @@ class Tracker:
 
     def _judge(self, change: Change, *, since: float) -> None:
         """Take another length of the newest iterations, unless traffic repeats otherwise: then some were skipped."""
+        if abs(change.length_s / self.mean_s - 1) > SLIGHT_FRAC:
+            if self._coasts(since, since=since):
+                return
+        elif not self._fits.are_alone(n_told := max(1, round(change.lasted_s / change.length_s))):
+            # The old beat and a slightly other one both fit for a while: what lies on the bursts has moved them.
+            self._lengths.forget_newest(n_told)
+            return
         lag = self._lookout.between(
             max(self._bins.first, math.floor(since)),
             self._at,
@@ -291,44 +289,62 @@ class Tracker:
         """Return whether there were samples all the time from a place on: else an iteration may have gone unseen."""
         return not np.isnan(self._bins.between(first, self._at)).any()
 
-    def _predict(self, start: float, *, off: float, is_regular: bool) -> None:
-        if is_regular:
-            self.n_regular += 1
-            self._length += PERIOD_GAIN * off
-            self._expected += PHASE_GAIN * off + self._length
-            self._even += self._n_bins
-        else:
-            # After a gap the even beat is taken up where the job does: a pause is no drift.
-            moved = 0.0 if self._last is None else self._expected - self._even
-            self._expected = start + self._length
-            self._even = self._expected - moved
-        self._last = start
-
     def _miss(self) -> None:
         """Tell silence from traffic without the beat."""
         newest = self._bins.between(self._at - self._n_bins, self._at)
-        last = self._expected - self._length
+        last, overdue = self._next.expected - self._next.length, self._next.overdue(self._at)
         if np.isnan(newest).any():
             self._lookout.begin(float(self._at))
             self._absence.forget_traffic()
-            self._absence.without_samples(at=self._at, overdue=self._overdue, last=last)
+            self._absence.without_samples(at=self._at, overdue=overdue, last=last)
         elif newest.mean() - self._shape.low_bps < QUIET_FRAC * self._shape.excess_bps:
             self._absence.silent(at=self._at, last_traffic=self._last_traffic(last))
             if self._at - (self._absence.silent_from or 0.0) >= LONG_SILENCE * self._n_bins:
                 self._lookout.begin(float(self._at - self._block))
                 self._absence.forget_traffic()
-        else:
-            lag = self._lookout.look(
-                at=self._at,
-                shape=self._shape,
-                usual_fit=self._fits.usual,
-                jitter_frac=self._jitter_frac,
-            )
-            if lag is None:
-                self._absence.busy(at=self._at, n_new=self._block, missed=self._expected)
-            else:
-                self.left_beat = True
-                self._turn(lag * self._bins.bin_s, since=max(self._lookout.first, self._at - (N_REPEATS + 1) * lag))
+        elif overdue < HIDDEN_AFTER or not self._coasts(self._next.expected, since=self._next.expected):
+            self._look_on()
+
+    def _look_on(self) -> None:
+        """Look for a new repetition in traffic that has left the beat."""
+        lag = self._lookout.look(
+            at=self._at,
+            shape=self._shape,
+            usual_fit=self._fits.usual,
+            jitter_frac=self._jitter_frac,
+        )
+        if lag is None:
+            self._absence.busy(at=self._at, n_new=self._block, missed=self._next.expected)
+            return
+        since = max(self._lookout.first, self._at - (N_REPEATS + 1) * lag)
+        if not self._coasts(self._next.expected, since=since):
+            self.left_beat = True
+            self._turn(lag * self._bins.bin_s, since=since)
+
+    def _coasts(self, anchor: float, *, since: float) -> bool:
+        """Go on at the even beat if the shape is still there beneath other traffic, and return whether it is.
+
+        It had a start, or should have had one, at ``anchor``; traffic since a place is looked at.
+        """
+        first, length = max(self._bins.first, math.floor(since)), self.mean_s / self._bins.bin_s
+        rate_bps = self._bins.between(first, self._at)
+        if self.beat != "held" or np.isnan(rate_bps).any():
+            return False
+        part, off = self._shape.part_in(rate_bps, start=anchor - first, length=length)
+        # Of fewer iterations chance makes more.
+        if part < HIDDEN_PART * max(1.0, math.sqrt(HIDDEN_AFTER * length / max(1, rate_bps.size))):
+            return False
+        start = anchor + off
+        self._next.coast(start + math.ceil((self._at - start) / length) * length, length=length)
+        self._scan = max(self._scan, self._first_near())
+        self._lengths.forget_irregular()
+        self._lookout.begin(float(self._at))
+        self._absence.forget_traffic()
+        return True
+
+    def _first_near(self) -> int:
+        """Return the first bin of a window whose iteration begins within the reach of its prediction."""
+        return math.ceil(self._next.expected - self._next.reach) - self._shape.lead
 
     def _last_traffic(self, last: float) -> float:
         """Return the end of the newest burst, of those since the last iteration began."""

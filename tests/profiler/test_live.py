@@ -165,6 +165,17 @@ def test_a_weaker_job_that_joins_does_not_take_the_period_over() -> None:
     assert counter.state().period_s == pytest.approx(T_S, rel=0.02)
 
 
+@pytest.mark.parametrize("joining_s", [0.4, 0.6])
+def test_a_job_of_the_same_size_that_joins_is_no_change(joining_s: float) -> None:
+    first = job(T_S, duration_s=45.0, jitter_frac=0.03, seed=2)
+    second = job(joining_s, duration_s=25.0, jitter_frac=0.03, seed=102)
+    first[-second.size :] += second
+    counter, events = played(joined(first))
+    assert kinds(events) == ["found"]
+    assert counter.state().lock == "held"
+    assert counter.state().period_s == pytest.approx(T_S, rel=0.02)
+
+
 def test_the_next_burst_is_foretold() -> None:
     made = synth.training_job(
         np.random.default_rng(1), period_s=1.0, bursts=(synth.Burst(0.3, 0.4, 400e6),), duration_s=60.0, dt_s=0.004

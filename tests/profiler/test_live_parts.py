@@ -176,6 +176,17 @@ def test_a_shape_matches_itself_and_nothing_unknown() -> None:
     assert (shape.match(rate_bps)[19:51] == -1).all()
 
 
+@pytest.mark.parametrize("n_cycles", [4, 13])
+def test_a_shape_is_found_beneath_other_traffic_but_not_where_it_is_not(n_cycles: int) -> None:
+    cycle = np.where(np.arange(32) < 12, 4e8, 0.0)
+    shape = Shape(cycle)
+    other = np.where(np.arange(32 * n_cycles) % 51 < 20, 4e8, 0.0)
+    part, off = shape.part_in(np.roll(np.tile(cycle, n_cycles), 7), start=5.0, length=32.0)
+    assert (part, off) == (pytest.approx(1.0, abs=0.1), pytest.approx(2.0, abs=1.5))
+    assert shape.part_in(np.tile(cycle, n_cycles) + other, start=0.0, length=32.0)[0] > 0.5
+    assert shape.part_in(other, start=0.0, length=32.0)[0] < 0.38
+
+
 def test_a_tracker_follows_starts_and_says_how_far_they_moved() -> None:
     dt_s, period_s = 0.01, 1.0
     # Each iteration is 1 % longer than the period that the tracker was told.
