@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from profiler.collectives import CollectiveEvents
     from profiler.events.iterations import Iterations
 
-__all__ = ["extract_bursts", "iteration_bits"]
+__all__ = ["extract_bursts", "iteration_bits", "typical_durations_ns"]
 
 MIN_GAP_FRAC: Final = 0.001
 """A pause between collectives shorter than this fraction of the period is that between two kernels."""
 MAX_BURSTS: Final = 64
 """Of more bursts those with the shortest pauses between them are joined: solvers compare edges pair by pair."""
 SHORTEST_S: Final = 1e-9
+MIN_KNOWN_FRAC: Final = 0.5
+"""Of a collective whose duration is known in fewer iterations the median is not known either."""
 PEAK_QUANTILE: Final = 0.9
 """The rate that a burst reaches in its fastest tenth of iterations, as for counters."""
 
@@ -40,15 +42,17 @@ def extract_bursts(events: CollectiveEvents, iterations: Iterations) -> tuple[Ph
     -------
     phases
         Each stretch in which collectives run without a pause is one Up phase: medians over iterations of its start and
-        width, and the bytes of its collectives. The rate is NaN where bytes are not known. If durations are not known,
-        Up and Down cannot be told apart: one phase with the mean rate.
+        width, and the bytes of its collectives. The rate is NaN where bytes are not known. If the duration of one of
+        an iteration's collectives is not known, Up and Down cannot be told apart: one phase with the mean rate.
     """
     period_s = iterations.period_s
     whole = iterations.whole_blocks()
-    if np.isnan(events.duration_ns[whole]).any():
+    durations_ns = typical_durations_ns(events, iterations)
+    if durations_ns is None:
         rate_bps = iteration_bits(events, iterations) / period_s
         return (Phase(kind="up", start_s=0.0, width_s=period_s, rate_bps=rate_bps),)
-    begins_s, ends_s = _times(events, whole, first=iterations.first, period_s=period_s)
+    begins_s = _begins(events, whole, first=iterations.first, period_s=period_s)
+    ends_s = begins_s + np.roll(durations_ns, -iterations.first, axis=1) / NS_PER_S
     bits = np.roll(events.bytes[whole], -iterations.first, axis=1) * BITS_PER_BYTE
     firsts, starts_s = _firsts(begins_s, ends_s, period_s=period_s)
     ups = [
@@ -70,18 +74,27 @@ def iteration_bits(events: CollectiveEvents, iterations: Iterations) -> float:
     return float(np.median(events.bytes[iterations.whole_blocks()].sum(axis=1))) * BITS_PER_BYTE
 
 
-def _times(
-    events: CollectiveEvents, whole: NDArray[np.int64], *, first: int, period_s: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return begins and ends after an iteration's first begin, in order of the iteration; shape (n_blocks, length).
+def typical_durations_ns(events: CollectiveEvents, iterations: Iterations) -> NDArray[np.float64] | None:
+    """Return the durations in whole blocks, the median of the same collective in place of single unknown ones.
+
+    Shape (n_blocks, length), in order of the block; None if one is unknown in most blocks.
+    """
+    durations_ns = events.duration_ns[iterations.whole_blocks()]
+    is_known = ~np.isnan(durations_ns)
+    if (is_known.mean(axis=0) < MIN_KNOWN_FRAC).any():
+        return None
+    return np.where(is_known, durations_ns, np.nanmedian(durations_ns, axis=0))
+
+
+def _begins(events: CollectiveEvents, whole: NDArray[np.int64], *, first: int, period_s: float) -> NDArray[np.float64]:
+    """Return begins after an iteration's first begin, in order of the iteration; shape (n_blocks, length).
 
     A block may begin in the middle of an iteration, so that none of a short trace is lost: what stands before the
     iteration's first collective is counted as that of the next iteration, a period later.
     """
     begins_s = events.t_s[whole] - events.t_s[whole[:, first : first + 1]]
     begins_s[:, :first] += period_s
-    begins_s = np.roll(begins_s, -first, axis=1)
-    return begins_s, begins_s + np.roll(events.duration_ns[whole], -first, axis=1) / NS_PER_S
+    return np.roll(begins_s, -first, axis=1)
 
 
 def _firsts(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from profiler.events.bursts import typical_durations_ns
 from profiler.events.repetition import NOWHERE
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ def cautions(events: CollectiveEvents, iterations: Iterations) -> tuple[str, ...
         ),
         (
             n_without_time > 0,
-            f"no duration is known for {n_without_time} of {events.n_events} collectives: Up and Down cannot be told "
-            "apart, and the one phase is the whole iteration",
+            f"no duration is known for {n_without_time} of {events.n_events} collectives: "
+            f"{_without_time(events, iterations)}",
         ),
         (n_outside > 0, f"{n_outside} collectives outside the repeating block: checkpoints, validation, logs"),
         (
@@ -49,3 +50,9 @@ def cautions(events: CollectiveEvents, iterations: Iterations) -> tuple[str, ...
         ),
     ]
     return tuple(text for applies, text in said if applies)
+
+
+def _without_time(events: CollectiveEvents, iterations: Iterations) -> str:
+    if typical_durations_ns(events, iterations) is None:
+        return "Up and Down cannot be told apart, and the one phase is the whole iteration"
+    return "they are taken to last as long as the same ones of other iterations"

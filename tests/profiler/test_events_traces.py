@@ -252,3 +252,14 @@ def test_what_stands_in_place_of_a_name_is_not_followed(tmp_path: Path) -> None:
     (events,), _ = read(put(tmp_path / "t.json", text))
     assert events.port == "default_pg:[[?]]"
     assert profile_events(events).period_s == pytest.approx(0.1)
+
+
+def test_single_durations_that_are_not_known_cost_no_phase(tmp_path: Path) -> None:
+    made = kernels(8)
+    made[4]["dur"] = made[11]["dur"] = 0
+
+    (events,), _ = read(put(tmp_path / "t.json", json.dumps(trace(made))))
+    found = profile_events(events)
+    ups = [(phase.start_s, phase.width_s) for phase in found.phases if phase.kind == "up"]
+    assert ups == [pytest.approx(up) for up in [(0.0, 0.005), (0.02, 0.005), (0.05, 0.005)]]
+    assert any("no duration is known for 2 of 24 collectives: they are taken" in one for one in found.warnings)
