@@ -69,6 +69,8 @@ class Errors:
     confidence: float
     in_order: bool
     """Whether each width lies between its quartiles."""
+    n_extra: int
+    """Further jobs that are found where there is one."""
 
 
 def jobs(seed: int) -> Iterator[Job]:
@@ -97,6 +99,7 @@ def errors_of(job: Job) -> Errors | None:
         bits_frac=abs(bits / (job.base_bps * job.period_s + float(widths_s @ rates_bps)) - 1),
         confidence=found.confidence,
         in_order=_in_order(found),
+        n_extra=len(found.other_periods_s),
     )
 
 

@@ -15,6 +15,8 @@ N_JOBS = 150
 RIGHT_FRAC = 0.02
 MIN_FRAC = 0.95
 """Of the answers so many must be within the limit."""
+MAX_EXTRA_FRAC = 0.01
+"""As on the held-out traces."""
 LIMITS: dict[str, tuple[float, Callable[[Errors], float]]] = {
     "duty": (0.05, lambda one: one.duty_frac),
     "peak": (0.10, lambda one: one.peak_frac),
@@ -55,6 +57,10 @@ def test_what_phases_say_is_near_the_truth(name: str, right: list[Errors]) -> No
 
 def test_every_width_lies_between_its_quartiles(right: list[Errors]) -> None:
     assert all(one.in_order for one in right)
+
+
+def test_one_job_is_not_taken_for_two(found: list[Errors | None]) -> None:
+    assert sum(one.n_extra for one in found if one is not None) <= MAX_EXTRA_FRAC * len(found)
 
 
 def _within(errors: list[float], limit: float) -> float:

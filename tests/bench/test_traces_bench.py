@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PERIODS_S = {"hta_nccl_data": 0.22010, "hta_sampled_rank-0": None, "hta_sampled_rank-1": None}
 """Files of PyTorch's profiler and their periods in seconds; None where the recording is too short to tell one."""
 OF_THE_RUN_S = 0.22010
-"""The two ranks are of a run like that of the first file."""
+"""What the README of the shared data says: the first file and the two ranks are of the same run."""
 RIGHT_FRAC = 0.02
 
 
