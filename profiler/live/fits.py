@@ -59,4 +59,4 @@ class Fits:
         newest = list(self._fits)[-n_newest:]
         best, still_better = np.percentile(self._remembered, BEST_PERCENTILES)
         drop = max(ALONE_DROP, ALONE_SPREADS * (still_better - best))
-        return float(np.median(newest)) >= best - drop
+        return bool(np.median(newest) >= best - drop)
