@@ -18,14 +18,24 @@ __all__ = ["bounded_confidence", "cautions"]
 
 BUSY_DUTY_FRAC: Final = 0.75
 LOW_CONFIDENCE: Final = 0.5
+MOST_UNTOLD_FRAC: Final = 0.25
+"""Noise and stray bytes between bursts hide up to a fifth of an iteration's bytes from its phases, or feign it."""
 FASTEST_BPS: Final = 4e12
 """No port of this decade is faster; what looks so has a wrong unit of time or of bytes."""
 
 
 def cautions(
-    series: RateSeries, estimate: PeriodEstimate, *, duty_frac: float | None, narrowest_s: float | None
+    series: RateSeries,
+    estimate: PeriodEstimate,
+    *,
+    duty_frac: float | None,
+    narrowest_s: float | None,
+    told_frac: float,
 ) -> tuple[str, ...]:
-    """Return what is odd about a series or its period, in words; ``narrowest_s`` is the width of its shortest burst."""
+    """Return what is odd about a series, its period or its phases, in words.
+
+    ``narrowest_s`` is the width of the shortest burst, and ``told_frac`` what phases move over what iterations do.
+    """
     flags = series.flags[np.flatnonzero(series.flags)]
     n_resets = int(np.count_nonzero(flags & np.uint16(Flag.RESET)))
     n_impossible = int(np.count_nonzero(flags & np.uint16(Flag.IMPOSSIBLE)))
@@ -37,6 +47,10 @@ def cautions(
         (
             _is_busy(duty_frac) and not _is_flat(duty_frac),
             "Up most of the time: several jobs on this counter would look the same, and their own periods may differ",
+        ),
+        (
+            _is_amiss(told_frac),
+            f"phases move {100 * told_frac:.0f} % of what an iteration does: its bursts do not come at the same times",
         ),
         (
             bool(estimate.alias_periods_s),
@@ -59,15 +73,22 @@ def cautions(
     return (*(text for applies, text in said if applies), *series.notes)
 
 
-def bounded_confidence(estimate: PeriodEstimate, *, duty_frac: float | None) -> float | None:
-    """Return the confidence, no more than even where several jobs in one another's pauses would look the same."""
-    if estimate.confidence is None or not _is_busy(duty_frac):
+def bounded_confidence(estimate: PeriodEstimate, *, duty_frac: float | None, told_frac: float) -> float | None:
+    """Return the confidence, no more than even where another explanation is as good.
+
+    That is where several jobs in one another's pauses would look the same, or where phases are not what moves.
+    """
+    if estimate.confidence is None or not (_is_busy(duty_frac) or _is_amiss(told_frac)):
         return estimate.confidence
     return min(estimate.confidence, LOW_CONFIDENCE)
 
 
 def _is_busy(duty_frac: float | None) -> bool:
     return duty_frac is not None and duty_frac >= BUSY_DUTY_FRAC
+
+
+def _is_amiss(told_frac: float) -> bool:
+    return abs(told_frac - 1) > MOST_UNTOLD_FRAC
 
 
 def _is_flat(duty_frac: float | None) -> bool:

@@ -106,6 +106,7 @@ def _at(series: RateSeries, t_s: float) -> int:
 def _described(series: RateSeries, estimate: PeriodEstimate, *, iteration: Iteration | None) -> TrafficProfile:
     phases = iteration.phases if iteration else ()
     ups = [phase for phase in phases if phase.kind == "up"]
+    told_frac = iteration.told_frac if iteration else 1.0
     duty_frac = sum(up.width_s for up in ups) / estimate.period_s if estimate.period_s else None
     return TrafficProfile(
         status=estimate.status,
@@ -120,7 +121,7 @@ def _described(series: RateSeries, estimate: PeriodEstimate, *, iteration: Itera
         period_high_s=estimate.period_high_s,
         period_error_s=estimate.period_error_s,
         p90_period_s=estimate.p90_period_s,
-        confidence=bounded_confidence(estimate, duty_frac=duty_frac),
+        confidence=bounded_confidence(estimate, duty_frac=duty_frac, told_frac=told_frac),
         n_cycles=estimate.n_cycles,
         jitter_frac=estimate.jitter_frac,
         alias_periods_s=estimate.alias_periods_s,
@@ -133,7 +134,13 @@ def _described(series: RateSeries, estimate: PeriodEstimate, *, iteration: Itera
         outliers=iteration.outliers if iteration else (),
         warnings=(
             *estimate.warnings,
-            *cautions(series, estimate, duty_frac=duty_frac, narrowest_s=min((up.width_s for up in ups), default=None)),
+            *cautions(
+                series,
+                estimate,
+                duty_frac=duty_frac,
+                narrowest_s=min((up.width_s for up in ups), default=None),
+                told_frac=told_frac,
+            ),
         ),
         fold_bps=iteration.fold_bps if iteration else np.zeros(0),
         method=estimate.method,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from profiler.period.medians import robust_spread
+from profiler.period.medians import median, robust_spread
 from profiler.period.timekeeping import Clock, fit_clock
 from profiler.phases.bursts import find_bursts
 from profiler.phases.edges import Edges, measure_edges, slack
@@ -46,7 +46,8 @@ class Iteration:
 
     ``fold_bps`` is the folded demand from the first Up phase on, shape (n_bins,). ``anchor_s`` is when one iteration
     began, in seconds after the series does; None where Up and Down do not stand apart. ``clock`` is what the first
-    bursts of all iterations keep, if they keep time: its period is what ``phases`` sum to.
+    bursts of all iterations keep, if they keep time: its period is what ``phases`` sum to. ``told_frac`` is what phases
+    move over what the median iteration does.
     """
 
     phases: tuple[Phase, ...]
@@ -54,6 +55,7 @@ class Iteration:
     outliers: tuple[Outlier, ...]
     anchor_s: float | None = None
     clock: Clock | None = None
+    told_frac: float = 1.0
 
 
 def find_iteration(series: RateSeries, estimate: PeriodEstimate, *, period_s: float) -> Iteration:
@@ -68,8 +70,8 @@ def find_iteration(series: RateSeries, estimate: PeriodEstimate, *, period_s: fl
     fold = fold_cycles(traffic, cycle_bounds(starts_s, period_s=period_s), period_s=period_s)
     shape = find_bursts(fold)
     if shape is None:
-        phases = (whole_phase(float(fold.rate_bps.mean()), period_s=period_s),)
-        return Iteration(phases=phases, fold_bps=fold.rate_bps, outliers=outliers)
+        whole = whole_phase(float(fold.rate_bps.mean()), period_s=period_s)
+        return Iteration(phases=(whole,), fold_bps=fold.rate_bps, outliers=outliers)
     if estimate.jitter_frac is None:
         starts_s, fold, shape = _refocused(traffic, starts_s, fold=fold, shape=shape)
     slack_s = slack(estimate.jitter_frac, period_s=period_s)
@@ -77,8 +79,10 @@ def find_iteration(series: RateSeries, estimate: PeriodEstimate, *, period_s: fl
     clock = _clock(firsts_s, period_s=period_s, dt_s=traffic.dt_s)
     own_s = clock.period_s if clock else period_s
     last_s = clock.nearest(float(firsts_s[-1])) if clock else float(firsts_s[-1])
+    phases = with_downs(apart(ups, period_s=own_s), period_s=own_s, rate_bps=shape.down_bps)
     return Iteration(
-        phases=with_downs(apart(ups, period_s=own_s), period_s=own_s, rate_bps=shape.down_bps),
+        phases=phases,
+        told_frac=_told(traffic, starts_s, phases, period_s=period_s),
         fold_bps=np.roll(fold.rate_bps, -round(shape.bursts[0].start_s / fold.bin_s)),
         anchor_s=last_s + offset_s,
         clock=clock,
@@ -185,6 +189,15 @@ def _spread(late_s: NDArray[np.float64]) -> float:
 def _contrast(fold: Fold) -> float:
     """Return the variance of a folded rate: blur takes from it."""
     return float(fold.rate_bps.var())
+
+
+def _told(traffic: Traffic, starts_s: NDArray[np.float64], phases: tuple[Phase, ...], *, period_s: float) -> float:
+    """Return the bits of phases over those that the median iteration moves; 1 where there is none to compare with."""
+    if starts_s.size < 2:
+        return 1.0
+    n_periods = np.maximum(1.0, np.rint(np.diff(starts_s) / period_s))
+    moved = median(np.diff(traffic.bits_at(starts_s)) / n_periods)
+    return sum(phase.width_s * phase.rate_bps for phase in phases) / moved if moved > 0 else 1.0
 
 
 def _clock(firsts_s: NDArray[np.float64], *, period_s: float, dt_s: float) -> Clock | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from profiler import Phase, RateSeries, TrafficProfile, profile
 from profiler.period import PeriodEstimate
 from profiler.phases import extract_phases
+from profiler.phases.cautions import bounded_confidence, cautions
 
 RATES_BPS = (5e9, 10e9, 20e9)
 N_CYCLES = 60
 LEAST_WINDOWS = 4.0
-N_JOBS = 300
-MOST_WRONG_FRAC = 0.01
+N_JOBS = 150
+MOST_WRONG_FRAC = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -144,3 +145,24 @@ def test_a_burst_too_small_for_a_phase_still_bounds_the_one_before_it() -> None:
     made = _made(rng, [(0.0, 0.6, 10e9), (0.62, 0.005, 10e9)], period_s=1.0, dt_s=0.0011, jitter_frac=0.01)
     (up,) = _ups(extract_phases(made.series, made.estimate))
     assert up.width_s == pytest.approx(0.6, abs=0.003)
+
+
+@pytest.mark.parametrize(("told_frac", "confidence"), [(0.6, 0.5), (1.4, 0.5), (0.9, 0.9)])
+def test_phases_that_are_not_what_iterations_move_are_said_to_be_so(told_frac: float, confidence: float) -> None:
+    made = _made(np.random.default_rng(3), [(0.0, 0.1, 10e9)], period_s=1.0, dt_s=0.005)
+    estimate = replace(made.estimate, confidence=0.9)
+    said = cautions(made.series, estimate, duty_frac=0.1, narrowest_s=0.1, told_frac=told_frac)
+    assert bounded_confidence(estimate, duty_frac=0.1, told_frac=told_frac) == confidence
+    assert [text.startswith(f"phases move {100 * told_frac:.0f} % of") for text in said] == [True] * (confidence < 0.9)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_iterations_that_were_followed_together_are_aligned_by_what_they_have_in_common(seed: int) -> None:
+    bursts = [(0.0, 0.07, 10e9), (0.11, 0.12, 20e9), (0.5, 0.03, 10e9)]
+    made = _made(np.random.default_rng(seed), bursts, period_s=1.0, dt_s=0.005, jitter_frac=0.04)
+    every_tenth = np.arange(0, N_CYCLES, 10)
+    starts_s = np.interp(np.arange(every_tenth[-1] + 1), every_tenth, made.starts_s[every_tenth])
+    assert np.abs(starts_s - made.starts_s[: starts_s.size]).max() > 0.1
+    found = extract_phases(made.series, replace(made.estimate, starts_s=starts_s))
+    assert len(_ups(found)) == len(bursts)
+    assert _adds_up(found, made)
