@@ -65,7 +65,7 @@ def slow_refresh(
     if n_ticks is None:
         return None
     ticks = np.concatenate(([0.0], np.cumsum(n_ticks)))
-    even_s = np.polyval(np.polyfit(ticks, seen_s, 1), ticks)
+    even_s = _fitted(ticks, seen_s)
     if np.std(seen_s - even_s) <= STEADY_SPREAD * interval_s + 0.5 * gap_s:
         # A tick lies between the poll that saw it and the one before, however the clock wanders.
         margin_s = EDGE_FRAC * (t_s[sharp + 1] - t_s[sharp])
@@ -73,6 +73,14 @@ def slow_refresh(
     elif _are_equal(delta_bytes[changes]) and np.mean(n_ticks > 1) < MIN_PAUSED_FRAC:
         return None
     return Refresh(t0_ns=0, interval_s=interval_s, knots_s=seen_s, knots_ticks=ticks)
+
+
+def _fitted(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the straight line nearest to y; least squares without the matrices of `np.polyfit`."""
+    off = x - x.mean()
+    fitted: NDArray[np.float64] = off * (float(off @ y) / float(off @ off))
+    fitted += y.mean()
+    return fitted
 
 
 def _interval(spacings_s: NDArray[np.float64], *, gap_s: float) -> tuple[float, NDArray[np.float64] | None]:

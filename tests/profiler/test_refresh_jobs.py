@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from profiler.refresh import refresh_of_moves
 from profiler.sources import read_rates
 from tests.data import shared
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 
 N_POLLS = 3000
 BYTES_PER_POLL = 1e9
@@ -27,7 +29,7 @@ def _polls(rng: np.random.Generator, *, spacing: str) -> Floats:
 
 def _seen(
     rng: np.random.Generator, t: Floats, *, period: float, duty_frac: float, jitter_frac: float, n_bursts: int
-) -> Floats:
+) -> NDArray[np.float64]:
     """Return what polls see of a job with bursts of several sizes an iteration and nothing between them."""
     n_cycles = int(t[-1] / period * 1.3) + 5
     lengths = period * (1 + jitter_frac * np.clip(rng.standard_normal(n_cycles), -2.5, 2.5))
@@ -41,7 +43,7 @@ def _seen(
         knots = np.stack([starts + offset, starts + offset + width], axis=1).ravel()
         moved = np.cumsum(np.tile([0.0, height * width], n_cycles))
         total += np.interp(t, np.maximum.accumulate(knots), moved)
-    return np.floor(np.diff(total) * (1 + 0.005 * rng.standard_normal(t.size - 1)))
+    return np.floor(np.diff(total) * (1 + 0.005 * rng.standard_normal(t.size - 1))).astype(np.float64)
 
 
 def _ns(t: Floats) -> NDArray[np.int64]:
