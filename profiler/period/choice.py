@@ -44,7 +44,7 @@ SAME_FRAC: Final = 0.1
 SURE_EVIDENCE: Final = 25.0
 SURE_MARGIN: Final = 1.5
 N_COMBS: Final = 6
-BENEATH_FRAC: Final = 0.4
+BENEATH_FRAC: Final = 0.3
 SHUNNED_FRAC: Final = 0.02
 EXPLAINS_FRAC: Final = 0.5
 """A comb at a period of the poller's is a job's if its folded iteration explains half as much as any other's does."""
@@ -175,12 +175,14 @@ def _repeating(repetition: Evidence, combs: Sequence[Comb], *, dt_s: float) -> C
 
 
 def _beneath(combs: list[Comb], *, every: float) -> list[Comb]:
-    """Return the combs with the best one whose period is below a part of the first one's in front, if it is strong."""
+    """Return the combs with the best one whose period is below a part of the first one's in front, if it is strong.
+
+    Those of events, longer than it by as much, are then left out.
+    """
     for comb in combs[1:]:
-        if comb.freq > every * combs[0].freq and comb.evidence >= max(
-            EVIDENCE_ACCEPT, BENEATH_FRAC * combs[0].evidence
-        ):
-            return [comb, *(other for other in combs if other is not comb)]
+        enough = max(EVIDENCE_ACCEPT, BENEATH_FRAC * combs[0].evidence)
+        if comb.freq > every * combs[0].freq and comb.evidence >= enough:
+            return [comb, *(other for other in combs if other is not comb and comb.freq <= every * other.freq)]
     return combs
 
 

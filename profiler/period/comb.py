@@ -14,6 +14,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from profiler.period.peaks import vertex
+from profiler.period.spectrum import N_LINES
+
 if TYPE_CHECKING:
     from profiler.period.spectrum import Spectrum
 
@@ -45,7 +48,6 @@ MAX_STRONGEST: Final = 0.7
 """The strongest line is a harmonic below this frequency, in cycles a bin: averaging over a bin weakens others."""
 NOT_STRONGEST_FRAC: Final = 0.3
 """What is left of the evidence of a comb that does not have the series' strongest line."""
-N_LINES: Final = 24
 MAX_ORDER: Final = 24
 """A line is tried as the first to the 24th harmonic."""
 MAX_FOLDED_ORDER: Final = 8
@@ -205,7 +207,7 @@ def _harmonic_lines(
             gain *= max(0.0, 1 - 2 * reach / freq)
         lines[h - 1, 0] = gain
         lines[h - 1, 1] = i
-        lines[h - 1, 2] = whole + (1.0 if part >= 0 else -1.0) * _vertex(log_ratio, i) / n_fft
+        lines[h - 1, 2] = whole + (1.0 if part >= 0 else -1.0) * vertex(log_ratio, i) / n_fft
     return lines
 
 
@@ -229,14 +231,3 @@ def _weigh(lines: NDArray[np.float64], freq: float, strongest: int) -> NDArray[n
             best[2] = n_lines
             best[3] = h
     return best
-
-
-@njit(cache=True, nogil=True)
-def _vertex(values: NDArray[np.float64], i: int) -> float:
-    """Return the top of the parabola through a value and its neighbours."""
-    if i < 1 or i >= values.size - 1:
-        return float(i)
-    bend = values[i - 1] - 2 * values[i] + values[i + 1]
-    if bend >= 0:
-        return float(i)
-    return float(i + min(0.5, max(-0.5, 0.5 * (values[i - 1] - values[i + 1]) / bend)))

@@ -14,8 +14,10 @@ from profiler.period.medians import upper_quartile
 from profiler.period.peaks import vertices
 from profiler.period.prepare import Prepared, pool
 
-__all__ = ["Cycles", "track"]
+__all__ = ["MIN_TRACKED_BINS", "Cycles", "track"]
 
+MIN_TRACKED_BINS: Final = 6.0
+"""Shorter iterations are not followed one by one: their starts cannot be told within a bin."""
 BINS_PER_PERIOD: Final = 128
 """Cycles are followed on bins of at most this many a period: finer ones cost time and show only texture."""
 REACH_FRAC: Final = 0.3

@@ -21,7 +21,7 @@ from profiler.period.filling import filled_by_fold
 from profiler.period.follow import MIN_FOLLOWED, follow
 from profiler.period.prepare import MIN_BINS, prepare, uniform_rate
 from profiler.period.sharing import parted
-from profiler.period.spectrum import line_spectrum
+from profiler.period.spectrum import N_LINES, line_spectrum
 from profiler.period.stretch import stretches
 from profiler.period.verdict import FEW_CYCLES, constant, doubtful, undersampled, without
 from profiler.schema import Flag
@@ -40,7 +40,6 @@ NEAR_WHOLE: Final = 0.03
 """A period beyond doubt gives way only to one that it holds a whole number of times, a delay of each aside."""
 FAST_BINS: Final = 6.0
 """Repetition tells nothing of a line that is faster: any multiple that falls near whole bins repeats."""
-N_LINES: Final = 24
 SURE_LINES: Final = 1.5
 """A line this many times as high, on a log scale, as noise may ever make one."""
 MAX_WHOLE_BINS: Final = 16.0

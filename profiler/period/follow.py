@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from profiler.period.choice import LINE_EVIDENCE
 from profiler.period.clock import clocked_starts, coherence
 from profiler.period.confidence import confidence
-from profiler.period.cycles import track
+from profiler.period.cycles import MIN_TRACKED_BINS, track
 from profiler.period.estimate import PeriodEstimate
 from profiler.period.groups import group_order
-from profiler.period.length import typical_length
+from profiler.period.length import Z95, typical_length
 from profiler.period.medians import median, robust_spread
 from profiler.period.onsets import find_onsets
 from profiler.period.verdict import METHOD, insufficient, without
@@ -53,8 +53,6 @@ CLOCK_FRAC: Final = 0.01
 """A comb of this evidence has its period closer than this: what was followed at another pace is a mixture."""
 CLOCK_CELLS: Final = 0.5
 """Nor is it off by more than half a cycle over the whole series."""
-MIN_TRACKED_BINS: Final = 6.0
-"""Shorter iterations are not followed one by one: their starts cannot be told within a bin."""
 
 
 def follow(uniform: UniformRate, prepared: Prepared, choice: Choice, *, is_shared: bool = False) -> PeriodEstimate:
@@ -134,8 +132,8 @@ def _clocked(prepared: Prepared, choice: Choice) -> PeriodEstimate:
         status="periodic",
         reason=f"a comb of {choice.comb.n_lines if choice.comb else 0} lines, {choice.evidence:.1f} nats",
         period_s=choice.period_s,
-        period_low_s=choice.period_s - 1.96 * error_s,
-        period_high_s=choice.period_s + 1.96 * error_s,
+        period_low_s=choice.period_s - Z95 * error_s,
+        period_high_s=choice.period_s + Z95 * error_s,
         period_error_s=error_s,
         confidence=confidence(choice, clocked=True),
         z=choice.z,

@@ -13,7 +13,7 @@ from profiler.period.timekeeping import fit_clock
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Length", "typical_length"]
+__all__ = ["Z95", "Length", "typical_length"]
 
 COARSE_FRAC: Final = 0.02
 """Where a window is a longer part of an iteration, lengths are whole windows, and their median jumps between them,

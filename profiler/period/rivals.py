@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from profiler.period.cycles import track
+from profiler.period.cycles import MIN_TRACKED_BINS, track
 from profiler.period.groups import group_order
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ ALIKE: Final = 0.8
 WORST: Final = 0.1
 MAX_ORDER: Final = 8
 SAME_FRAC: Final = 0.02
-MIN_TRACKED_BINS: Final = 6.0
 
 
 def settled(combs: list[Comb], prepared: Prepared, *, disturbed: bool) -> list[Comb]:

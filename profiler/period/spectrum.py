@@ -15,7 +15,7 @@ from profiler.period.floor import noise_floor
 if TYPE_CHECKING:
     from profiler.period.prepare import Prepared
 
-__all__ = ["Spectrum", "alias_periods", "line_spectrum"]
+__all__ = ["N_LINES", "Spectrum", "alias_periods", "line_spectrum"]
 
 PADDING: Final = 2
 """Zero padding of the transform: a line between two frequencies is then seen by its neighbours almost in full."""
@@ -23,6 +23,8 @@ FIRST_CYCLES: Final = 2.7
 """A line must make about so many cycles in the series to be told from a trend."""
 LINE_NATS: Final = 12.0
 """A line is real if noise makes one as strong anywhere with a chance of exp(-12)."""
+N_LINES: Final = 24
+"""Lines that are looked at."""
 N_ALIASES: Final = 4
 
 
