@@ -167,12 +167,16 @@ def _sharpest(
     if not rows.any():
         return fold, shape, bounds_s
     best = fold, shape, bounds_s
-    for begins_s in (edges.start_s[rows, 0], bounds_s[rows, 0] + _late(edges)):
+    # A burst that congestion stretches folds sharper by its middle or its end, but to levels that it does not have.
+    least = _contrast(fold) if len(shape.bursts) > 1 else 0.0
+    by_most = [bounds_s[rows, 0] + _late(edges)] if len(shape.bursts) > 1 else []
+    for begins_s in (edges.start_s[rows, 0], *by_most):
         aligned_s = cycle_bounds(np.unique(begins_s), period_s=fold.period_s)
         again = fold_cycles(traffic, aligned_s, period_s=fold.period_s)
         shape_again = find_bursts(again)
-        if shape_again is not None and shape_again.is_clear and _contrast(again) > _contrast(best[0]):
+        if shape_again is not None and shape_again.is_clear and _contrast(again) > least:
             best = again, shape_again, aligned_s
+            least = _contrast(again)
     return best
 
 
