@@ -29,6 +29,9 @@ SHORT_BINS: Final = 8.0
 """Of shorter periods every alias must be ruled out; of longer ones it is enough that none fits, or as well."""
 MAX_MISFIT: Final = 0.015
 """Of shorter periods the demand itself must explain the fold to this part of its variance."""
+SILENT_LEVEL: Final = 0.05
+SILENT_SLACK: Final = 0.1
+"""Windows of an alias span all but f of its iteration: not many more than that part of them can be without traffic."""
 CLEAR_FACTOR: Final = 4.0
 CLEAR_MISFIT: Final = 0.02
 """An alias is ruled out if its misfit is above this, and so many times that of the period itself."""
@@ -85,7 +88,10 @@ def rule_out_aliases(uniform: UniformRate, starts_s: NDArray[np.float64], *, per
         for turns in (1, 2)
         for sign in (-1, 1)
     ]
-    if period_s < SHORT_BINS * uniform.dt_s:
+    silent_frac = float(np.mean(rate_bps <= SILENT_LEVEL * high))
+    if silent_frac > freq + SILENT_SLACK:
+        clear = misfit < MAX_MISFIT or period_s >= SHORT_BINS * uniform.dt_s
+    elif period_s < SHORT_BINS * uniform.dt_s:
         is_explained = misfit < MAX_MISFIT and low < MAX_FLOOR_FRAC * high
         clear = is_explained and min(aliases) > max(CLEAR_MISFIT, CLEAR_FACTOR * misfit)
     else:

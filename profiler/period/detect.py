@@ -167,7 +167,7 @@ def _is_beat_beneath(undisturbed: Choice | None, choice: Choice | None) -> bool:
         return True
     order = choice.period_s / undisturbed.period_s
     if choice.beyond_doubt:
-        return order > MUCH_LONGER and abs(order / round(order) - 1) < NEAR_WHOLE and undisturbed.comb is not None
+        return order > LEAST_EVERY - 0.5 and abs(order / round(order) - 1) < NEAR_WHOLE and undisturbed.comb is not None
     return order > MUCH_LONGER
 
 
@@ -175,11 +175,11 @@ def _refuse(series: RateSeries) -> PeriodEstimate | None:
     """Return the answer for a series in which nothing can be looked for, else None."""
     if series.n_samples == 0:
         return without("no_data", "no window of time between two reads")
+    if np.mean((series.flags & np.uint16(Flag.SATURATED)) != 0) > STUCK_FRAC:
+        return without("no_data", "the counter stands at its maximum, where 32-bit InfiniBand counters stick; reset it")
     if not series.known.any():
         said = f": {series.notes[0]}" if series.notes else ""
         return without("no_data", f"of no window is it known how its bytes moved{said}")
-    if np.mean((series.flags & np.uint16(Flag.SATURATED)) != 0) > STUCK_FRAC:
-        return without("no_data", "the counter stands at its maximum, where 32-bit InfiniBand counters stick; reset it")
     if series.mean_bps < IDLE_BPS:
         return without("idle", f"mean rate {format_rate(series.mean_bps)} is no more than background chatter")
     dt_s = series.dt_s
