@@ -99,8 +99,20 @@ def _wander(
     """Return by how many cycles each segment comes late, shape (n_segments,), followed from one to the next."""
     grid = np.arange(N_SHIFTS) / N_SHIFTS
     match = np.real((np.conj(template)[:, None] * segments).T @ np.exp(2j * np.pi * orders[:, None] * grid))
-    shifts = np.zeros(segments.shape[1])
-    for i in range(1, shifts.size):
-        near = shifts[i - 1] + np.linspace(-MAX_STEP_CYCLES, MAX_STEP_CYCLES, 31)
-        shifts[i] = near[int(np.argmax(match[i, np.round(near * N_SHIFTS).astype(np.int64) % N_SHIFTS]))]
+    return _follow_best(match)
+
+
+@njit(cache=True, nogil=True)
+def _follow_best(match: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the best shift of each segment within reach of the one before it, in cycles; shape (n_segments,)."""
+    n_reach = int(MAX_STEP_CYCLES * N_SHIFTS)
+    shifts = np.zeros(match.shape[0])
+    here = 0
+    for i in range(1, match.shape[0]):
+        best = here
+        for near in range(here - n_reach, here + n_reach + 1):
+            if match[i, near % N_SHIFTS] > match[i, best % N_SHIFTS]:
+                best = near
+        here = best
+        shifts[i] = here / N_SHIFTS
     return shifts

@@ -16,7 +16,7 @@ from profiler.period.alias import CLOSE_BINS, rule_out_aliases
 from profiler.period.bursts import pooled, runs, threshold
 from profiler.period.choice import choose
 from profiler.period.confidence import CONFIDENCE_ACCEPT, EVIDENCE_ALONE, Z_ALONE, is_enough
-from profiler.period.events import LEAST_EVERY, event_mask
+from profiler.period.events import LEAST_EVERY, find_events
 from profiler.period.filling import filled_by_fold
 from profiler.period.follow import MIN_FOLLOWED, follow
 from profiler.period.prepare import MIN_BINS, prepare, uniform_rate
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["detect_period"]
 
 MUCH_LONGER: Final = 1.5
+FILLED_FRAC: Final = 0.65
 NEAR_WHOLE: Final = 0.03
 """A period beyond doubt gives way only to one that it holds a whole number of times, a delay of each aside."""
 FAST_BINS: Final = 6.0
@@ -111,12 +112,12 @@ def _detect(series: RateSeries) -> PeriodEstimate:
     prepared = prepare(uniform, cut_bps=cut_bps)
     spectrum = line_spectrum(prepared, filled=filled_by_fold(prepared))
     choice = choose(prepared, spectrum, shunned_s=series.poll_periods_s)
-    masked = event_mask(uniform.rate_bps, cut_bps=cut_bps)
-    if masked is not None:
-        undisturbed = prepare(uniform, cut_bps=cut_bps, masked=masked)
+    events = find_events(uniform.rate_bps, cut_bps=cut_bps)
+    if events is not None:
+        undisturbed = prepare(uniform, cut_bps=cut_bps, masked=events.mask)
         beneath = line_spectrum(undisturbed)
         other = choose(undisturbed, beneath, every=LEAST_EVERY - 0.5, shunned_s=series.poll_periods_s)
-        if _is_beat_beneath(other, choice):
+        if _is_beat_beneath(other, choice, n_bursts_each=events.n_bursts_each):
             prepared, choice, spectrum = undisturbed, other, beneath
     fast = _fast_line(choice, spectrum)
     if fast is not None:
@@ -159,15 +160,19 @@ def _unaliased(answer: PeriodEstimate, uniform: UniformRate) -> PeriodEstimate:
     return answer
 
 
-def _is_beat_beneath(undisturbed: Choice | None, choice: Choice | None) -> bool:
-    """Return whether rare events hid a job's beat, or stood for it: a checkpoint every tenth iteration."""
+def _is_beat_beneath(undisturbed: Choice | None, choice: Choice | None, *, n_bursts_each: float) -> bool:
+    """Return whether rare events hid a job's beat, or stood for it: a checkpoint every tenth iteration.
+
+    Between two such events there is about a burst for each beat; many small bursts beside a large one are an iteration.
+    """
     if undisturbed is None or not undisturbed.accepted:
         return False
     if choice is None or not choice.accepted:
         return True
     order = choice.period_s / undisturbed.period_s
     if choice.beyond_doubt:
-        return order > LEAST_EVERY - 0.5 and abs(order / round(order) - 1) < NEAR_WHOLE and undisturbed.comb is not None
+        is_whole = order > LEAST_EVERY - 0.5 and abs(order / round(order) - 1) < NEAR_WHOLE
+        return is_whole and n_bursts_each > FILLED_FRAC * order and undisturbed.comb is not None
     return order > MUCH_LONGER
 
 

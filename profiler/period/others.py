@@ -21,7 +21,7 @@ from profiler.period.prepare import prepare
 from profiler.period.spectrum import line_spectrum
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -136,12 +136,13 @@ def are_a_sum(prepared: Prepared, one_s: float, other_s: float, *, whole_s: floa
     One iteration of the whole period can be of any shape; two jobs have one shape each, of which it must be the sum,
     and each must matter. And two jobs wander each by itself, while parts of one iteration come late together.
     """
-    if _come_late_together(prepared, one_s, other_s):
+    starts_s = [clocked_starts(prepared, period_s) for period_s in (one_s, other_s, whole_s)]
+    if _come_late_together(starts_s[:2], (one_s, other_s), duration_s=prepared.duration_s):
         return False
     weight, power = prepared.weight, float(np.dot(prepared.x, prepared.x))
     folds = [
-        _fold(prepared.n_bins, clocked_starts(prepared, period_s), dt_s=prepared.dt_s, period_s=period_s)
-        for period_s in (one_s, other_s, whole_s)
+        _fold(prepared.n_bins, starts, dt_s=prepared.dt_s, period_s=period_s)
+        for starts, period_s in zip(starts_s, (one_s, other_s, whole_s), strict=True)
     ]
     parts = [np.zeros(prepared.n_bins), np.zeros(prepared.n_bins)]
     for _ in range(N_BACKFITS):
@@ -167,19 +168,20 @@ def _heard_apart(prepared: Prepared, first: Fold, second: Fold) -> float:
     return _agreement(prepared, rest, second, silent=silent, swing=swing, least_covered=MIN_PAIR_COVERED)
 
 
-def _come_late_together(prepared: Prepared, one_s: float, other_s: float) -> bool:
-    """Return whether what has one period and what has the other wander alike."""
-    times_s = np.linspace(0.0, prepared.duration_s, N_DELAYS)
-    delays_s = []
-    for period_s in (one_s, other_s):
-        starts_s = clocked_starts(prepared, period_s)
-        if starts_s.size < MIN_STARTS:
-            return True
-        index = np.arange(starts_s.size)
-        delays_s.append(np.interp(times_s, starts_s, starts_s - index * period_s))
+def _come_late_together(
+    starts_s: Sequence[NDArray[np.float64]], periods_s: tuple[float, float], *, duration_s: float
+) -> bool:
+    """Return whether what begins at one set of starts and what begins at the other wander alike."""
+    if min(starts.size for starts in starts_s) < MIN_STARTS:
+        return True
+    times_s = np.linspace(0.0, duration_s, N_DELAYS)
+    delays_s = [
+        np.interp(times_s, starts, starts - np.arange(starts.size) * period_s)
+        for starts, period_s in zip(starts_s, periods_s, strict=True)
+    ]
     apart_s = delays_s[0] - delays_s[1]
     slope_s, level_s = np.polyfit(times_s, apart_s, 1)
-    return bool(np.std(apart_s - (slope_s * times_s + level_s)) < LATE_TOGETHER * min(one_s, other_s))
+    return bool(np.std(apart_s - (slope_s * times_s + level_s)) < LATE_TOGETHER * min(periods_s))
 
 
 def without_job(

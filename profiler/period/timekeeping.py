@@ -72,12 +72,20 @@ def fit_clock(starts_s: NDArray[np.float64], *, period_s: float, dt_s: float) ->
         near = np.abs(away_s) <= NEAR_SPREADS * robust_spread(away_s) + dt_s
         if np.count_nonzero(near) < max(MIN_CLOCKED, MIN_NEAR_FRAC * near.size):
             return None
-        fitted_s, first_s = np.polyfit(index[near], starts_s[near], 1)
+        fitted_s, first_s = _line(index[near], starts_s[near])
         away_s = starts_s - (fitted_s * index + first_s)
     if not _keeps_time(away_s[near], dt_s=dt_s):
         return None
     error_s = _clock_error(away_s[near], index[near], dt_s=dt_s)
     return Clock(first_s=float(first_s), period_s=float(fitted_s), error_s=error_s)
+
+
+def _line(index: NDArray[np.float64], starts_s: NDArray[np.float64]) -> tuple[float, float]:
+    """Return slope and intercept of the least-squares line; a slope of 0 where all indices are one."""
+    centred = index - index.mean()
+    power = float(np.dot(centred, centred))
+    slope_s = float(np.dot(centred, starts_s)) / power if power > 0 else 0.0
+    return slope_s, float(starts_s.mean()) - slope_s * float(index.mean())
 
 
 def _keeps_time(away_s: NDArray[np.float64], *, dt_s: float) -> bool:
@@ -120,5 +128,5 @@ def _clock_error(away_s: NDArray[np.float64], index: NDArray[np.float64], *, dt_
     ``q n / 2 = 4 r``. It gives ``6/5 q / n``, which then is ``9.6 r / n**2``.
     """
     read_variance = max(robust_spread(away_s) ** 2, dt_s**2 / 12)
-    by_reading = read_variance / float(np.sum((index - index.mean()) ** 2))
+    by_reading = read_variance / max(1.0, float(np.sum((index - index.mean()) ** 2)))
     return float(np.sqrt(by_reading + 9.6 * read_variance / index.size**2))
