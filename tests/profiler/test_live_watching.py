@@ -71,7 +71,8 @@ class Played:
 
 @pytest.mark.parametrize("n_to_kill", [1, MAX_DEATHS])
 def test_a_watching_process_that_is_killed_takes_nothing_with_it(n_to_kill: int) -> None:
-    sampler, told = Played(n_to_kill=n_to_kill), []
+    sampler = Played(n_to_kill=n_to_kill)
+    told: list[str] = []
     (found,) = profile_live(sampler, stop=lambda: False, show=sampler.show, warn=told.append)  # type: ignore[arg-type]
     assert sampler.n_to_kill == 0
     assert len(told) == n_to_kill

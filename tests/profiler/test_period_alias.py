@@ -72,7 +72,7 @@ def test_aliases_of_an_alias_are_the_same_periods(freq: float, dt_s: float) -> N
 
 def test_a_fold_counts_every_bin_once_and_puts_it_where_its_iteration_is() -> None:
     starts = np.array([2.0, 12.0, 23.0, 33.0, 53.0])
-    times = np.arange(60) + 0.5
+    times = np.arange(60, dtype=np.float64) + 0.5
     fold = Fold.of(starts, times, period_s=10.0, n_parts=10)
     assert fold.counts(np.ones(60)).sum() == 60
     # Before the first and after the last start by the period, in a long iteration by its own length, and across a lost

@@ -56,8 +56,9 @@ def test_a_clock_survives_missing_starts_stalls_and_a_late_one() -> None:
 
 
 def test_seven_starts_are_too_few_for_a_clock() -> None:
-    assert fit_clock(PERIOD_S * np.arange(7), period_s=PERIOD_S, dt_s=DT_S) is None
-    assert fit_clock(PERIOD_S * np.arange(8), period_s=PERIOD_S, dt_s=DT_S) is not None
+    starts_s = PERIOD_S * np.arange(8, dtype=np.float64)
+    assert fit_clock(starts_s[:7], period_s=PERIOD_S, dt_s=DT_S) is None
+    assert fit_clock(starts_s, period_s=PERIOD_S, dt_s=DT_S) is not None
 
 
 def test_lengths_are_correlated_by_minus_a_half_for_a_clock_and_not_at_all_where_errors_add_up() -> None:

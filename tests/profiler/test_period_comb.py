@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from profiler.period import comb as comb_module
 from profiler.period.comb import find_combs
 from profiler.period.floor import noise_floor
-from profiler.period.spectrum import Spectrum, line_spectrum
+from profiler.period.spectrum import N_LINES, Spectrum, line_spectrum
 from tests.profiler.arithmetic import boxes, prepared_of
 from tests.reference import CombRule, comb_evidence
 
@@ -56,7 +56,7 @@ def test_the_evidence_of_combs_is_the_plain_sum_over_their_harmonics(seed: int) 
     spectrum = line_spectrum(prepared_of(values))
     combs = [comb for comb in find_combs(spectrum, 6) if comb.period_bins > comb_module.COARSE_BINS]
     assert len(combs) >= 2
-    strongest = spectrum.strongest(spectrum.lines(comb_module.N_LINES))
+    strongest = spectrum.strongest(spectrum.lines(N_LINES))
     for comb in combs:
         expected = comb_evidence(
             spectrum.log_ratio.tolist(),

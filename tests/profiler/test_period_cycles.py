@@ -82,28 +82,29 @@ def test_onsets_are_the_bins_in_which_bursts_begin() -> None:
 
 
 def test_a_burst_already_under_way_has_no_onset() -> None:
-    starts = -4.0 + PERIOD * np.arange(60)
+    starts = -4.0 + PERIOD * np.arange(60, dtype=np.float64)
     onsets = _onsets(starts, 9.0, n_bins=1790)
     assert onsets is not None
     assert onsets.tolist() == starts[1:].tolist()
 
 
 def test_two_bursts_an_iteration_have_one_onset_after_the_longer_pause() -> None:
-    first = 12.0 + PERIOD * np.arange(60)
+    first = 12.0 + PERIOD * np.arange(60, dtype=np.float64)
     onsets = _onsets(np.sort(np.concatenate([first, first + 9])), 6.0, n_bins=1830)
     assert onsets is not None
     assert onsets.tolist() == first.tolist()
 
 
 def test_bursts_that_a_blink_parts_have_no_onsets() -> None:
-    assert _onsets(PERIOD * np.arange(60), PERIOD - 1.0, n_bins=1800) is None
-    assert _onsets(PERIOD * np.arange(60), PERIOD - 5.0, n_bins=1800) is not None
+    starts = PERIOD * np.arange(60, dtype=np.float64)
+    assert _onsets(starts, PERIOD - 1.0, n_bins=1800) is None
+    assert _onsets(starts, PERIOD - 5.0, n_bins=1800) is not None
 
 
 def _in_turn(order: int, *, n_cycles: int, seed: int, differ: float) -> Prepared:
     """Cycles of 30 bins, of which the first of every ``order`` bursts carries more, with a little noise."""
     rng = np.random.default_rng(seed)
-    parts = boxes(PERIOD * np.arange(n_cycles) + 8.0, 9.0, n_bins=30 * n_cycles)
+    parts = boxes(PERIOD * np.arange(n_cycles, dtype=np.float64) + 8.0, 9.0, n_bins=30 * n_cycles)
     scale = np.where(np.arange(n_cycles) % order == 0, 1 + differ, 1.0)
     return prepared_of(parts * np.repeat(scale, 30) + 0.03 * rng.standard_normal(parts.size))
 
@@ -121,7 +122,8 @@ def test_cycles_that_are_alike_or_differ_by_chance_are_no_group() -> None:
         alike = _in_turn(2, n_cycles=72, seed=seed, differ=0.0)
         assert group_order(alike, track(alike, PERIOD), period_s=PERIOD).order == 1
         scale = np.random.default_rng(100 + seed).uniform(0.7, 1.3, 72)
-        chance = prepared_of(boxes(PERIOD * np.arange(72) + 8.0, 9.0, n_bins=2160) * np.repeat(scale, 30))
+        parts = boxes(PERIOD * np.arange(72, dtype=np.float64) + 8.0, 9.0, n_bins=2160)
+        chance = prepared_of(parts * np.repeat(scale, 30))
         assert group_order(chance, track(chance, PERIOD), period_s=PERIOD).order == 1
 
 

@@ -51,7 +51,7 @@ def test_no_second_job_is_heard_in_two_bursts_an_iteration_of_unlike_size() -> N
     for seed in range(12):
         rng = np.random.default_rng(seed)
         rate, begin = rng.uniform(0.3, 1.0), rng.uniform(0.2, 0.8)
-        starts = FIRST * np.arange(59)
+        starts = FIRST * np.arange(59, dtype=np.float64)
         parts = boxes(starts, 0.15 * FIRST, n_bins=N_BINS)
         parts += rate * boxes(starts + begin * FIRST, 0.1 * FIRST, n_bins=N_BINS)
         found = detect_period(series_of(parts))
