@@ -111,7 +111,7 @@ def choice_of(comb: Comb, *, dt_s: float) -> Choice:
     return _of_comb([comb], None, dt_s=dt_s)
 
 
-def weighed(comb: Comb, combs: Sequence[Comb], prepared: Prepared) -> Choice:
+def weighed(comb: Comb, combs: Sequence[Comb], *, prepared: Prepared) -> Choice:
     """Return the choice of one of several combs, with the repetition at its period."""
     scales = autocorrelations(prepared, min_bins=MIN_BINS)
     seen = weigh_at(scales, comb.period_bins * prepared.dt_s, most=MULTIPLES)
@@ -153,9 +153,9 @@ def _outweighs(
     enough = STRONG_EVIDENCE if repetition.z >= Z_STRONG else EVIDENCE_ACCEPT
     if comb.evidence < enough:
         return is_coarse_part(comb, repetition, dt_s=dt_s)
-    if is_repetition(repetition) and is_texture(comb, repetition, scales, dt_s=dt_s):
+    if is_repetition(repetition) and is_texture(comb, repetition, scales=scales, dt_s=dt_s):
         return False
-    return not is_beyond(comb, seen, repetition, dt_s=dt_s)
+    return not is_beyond(comb, repetition, seen=seen, dt_s=dt_s)
 
 
 def _repeating(repetition: Evidence, combs: Sequence[Comb], *, dt_s: float) -> Choice:

@@ -124,8 +124,8 @@ def _detect(series: RateSeries) -> PeriodEstimate:
         return undersampled(fast * uniform.dt_s, dt_s=uniform.dt_s)
     if choice is None or not choice.accepted or not is_enough(choice):
         return _not_periodic(rate_bps, choice, duration_s=prepared.duration_s)
-    alone = follow(uniform, prepared, choice)
-    answer = parted(alone, uniform, prepared, choice=choice, shunned_s=series.poll_periods_s)
+    alone = follow(uniform, prepared, choice=choice)
+    answer = parted(alone, uniform=uniform, prepared=prepared, choice=choice, shunned_s=series.poll_periods_s)
     if answer.confidence is not None and answer.confidence < CONFIDENCE_ACCEPT:
         return doubtful(answer)
     return _unaliased(answer, uniform)

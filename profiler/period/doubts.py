@@ -33,7 +33,7 @@ COARSEST_BINS: Final = 3.0
 MAX_PART_ORDER: Final = 12.0
 
 
-def is_texture(comb: Comb, repetition: Evidence | None, scales: Sequence[Autocorrelation], *, dt_s: float) -> bool:
+def is_texture(comb: Comb, repetition: Evidence | None, *, scales: Sequence[Autocorrelation], dt_s: float) -> bool:
     """Return whether a comb is that of the fine structure within the bursts of a longer repetition."""
     period_s = comb.period_bins * dt_s
     if repetition is None or repetition.period_s < (1 + SAME_FRAC) * period_s:
@@ -48,7 +48,7 @@ def is_texture(comb: Comb, repetition: Evidence | None, scales: Sequence[Autocor
     return bool(kept) and max(kept) < TEXTURE_FRAC
 
 
-def is_beyond(comb: Comb, seen: Evidence | None, repetition: Evidence, *, dt_s: float) -> bool:
+def is_beyond(comb: Comb, repetition: Evidence, *, seen: Evidence | None, dt_s: float) -> bool:
     """Return whether a comb's period is longer than what the series clearly repeats after.
 
     Iterations of a few fixed lengths in no order have lines where all the lengths agree, and iterations that another

@@ -55,7 +55,7 @@ CLOCK_CELLS: Final = 0.5
 """Nor is it off by more than half a cycle over the whole series."""
 
 
-def follow(uniform: UniformRate, prepared: Prepared, choice: Choice, *, is_shared: bool = False) -> PeriodEstimate:
+def follow(uniform: UniformRate, prepared: Prepared, *, choice: Choice, is_shared: bool = False) -> PeriodEstimate:
     """Return the answer for a period that was chosen, from iterations that were followed.
 
     Iterations are followed by the onset of their first burst where bursts stand clear, else by the match of the whole

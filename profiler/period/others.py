@@ -115,11 +115,11 @@ def hear_other(
         other_starts_s = clocked_starts(rest, other_s)
         second = _fold(prepared.n_bins, other_starts_s, dt_s=prepared.dt_s, period_s=other_s)
         if _agreement(prepared, rest, second, silent=silent, swing=float(np.ptp(shape))) >= MIN_AGREEMENT:
-            return Heard(choice=weighed(comb, combs, rest), starts_s=other_starts_s)
+            return Heard(choice=weighed(comb, combs, prepared=rest), starts_s=other_starts_s)
     return None
 
 
-def are_a_sum(prepared: Prepared, one_s: float, other_s: float, *, whole_s: float) -> bool:
+def are_a_sum(prepared: Prepared, *, one_s: float, other_s: float, whole_s: float) -> bool:
     """Return whether a period is but the common multiple of two others, whose jobs together explain the series.
 
     Parameters

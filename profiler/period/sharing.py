@@ -34,9 +34,9 @@ WHOLE_FRAC: Final = 0.01
 
 def parted(
     answer: PeriodEstimate,
+    *,
     uniform: UniformRate,
     prepared: Prepared,
-    *,
     choice: Choice,
     shunned_s: Collection[float] = (),
 ) -> PeriodEstimate:
@@ -75,9 +75,10 @@ def _pair(choice: Choice, prepared: Prepared) -> tuple[Choice, Heard] | None:
         is_common = are_whole and min(whole) > 1 and max(whole) <= MAX_PART and math.gcd(*whole) == 1
         if not is_common or min(one.evidence, other.evidence) < MIN_PART_EVIDENCE:
             continue
-        if are_a_sum(prepared, *periods_s, whole_s=choice.period_s):
-            second = Heard(choice=weighed(other, [other], prepared), starts_s=clocked_starts(prepared, periods_s[1]))
-            return weighed(one, [one], prepared), second
+        if are_a_sum(prepared, one_s=periods_s[0], other_s=periods_s[1], whole_s=choice.period_s):
+            second = weighed(other, [other], prepared=prepared)
+            heard = Heard(choice=second, starts_s=clocked_starts(prepared, periods_s[1]))
+            return weighed(one, [one], prepared=prepared), heard
     return None
 
 
@@ -86,8 +87,8 @@ def _each_alone(
 ) -> PeriodEstimate | None:
     second_alone = without_job(uniform, starts_s, period_s=first.period_s)
     first_alone = without_job(uniform, heard.starts_s, period_s=heard.choice.period_s)
-    second = follow(*second_alone, heard.choice, is_shared=True)
-    found = follow(*first_alone, first, is_shared=True)
+    second = follow(*second_alone, choice=heard.choice, is_shared=True)
+    found = follow(*first_alone, choice=first, is_shared=True)
     if second.period_s is None or found.period_s is None:
         return None
     if is_multiple(second.period_s, found.period_s, duration_s=uniform.rate_bps.size * uniform.dt_s):

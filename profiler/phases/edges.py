@@ -111,8 +111,8 @@ def measure_edges(traffic: Traffic, bounds_s: NDArray[np.float64], *, shape: Sha
             )
             for height_bps in (burst.rates_bps[0] - shape.down_bps, burst.rates_bps[-1] - shape.down_bps)
         )
-        starts.append(up.first(bounds_s[:, 0] + burst.start_s, low_s, late_s))
-        ends.append(down.last(bounds_s[:, 0] + burst.end_s, early_s, high_s))
+        starts.append(up.first(bounds_s[:, 0] + burst.start_s, low_s=low_s, high_s=late_s))
+        ends.append(down.last(bounds_s[:, 0] + burst.end_s, low_s=early_s, high_s=high_s))
     start_s, end_s = np.stack(starts, axis=1), np.stack(ends, axis=1)
     if is_clear:
         start_s, end_s = _between_windows(traffic, start_s, end_s, shape=shape)
@@ -181,7 +181,7 @@ class _Step:
     cost_bits: float
 
     def first(
-        self, expected_s: NDArray[np.float64], low_s: NDArray[np.float64], high_s: NDArray[np.float64]
+        self, expected_s: NDArray[np.float64], *, low_s: NDArray[np.float64], high_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the likeliest times of steps up, shape (n_cycles,)."""
         grid, excess = self._excess(low_s, high_s)
@@ -190,7 +190,7 @@ class _Step:
         return self._times(grid, np.argmin(excess, axis=1))
 
     def last(
-        self, expected_s: NDArray[np.float64], low_s: NDArray[np.float64], high_s: NDArray[np.float64]
+        self, expected_s: NDArray[np.float64], *, low_s: NDArray[np.float64], high_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the likeliest times of steps down, shape (n_cycles,)."""
         grid, excess = self._excess(low_s, high_s)

@@ -97,7 +97,7 @@ def _walk(score: NDArray[np.float64], first: int, *, length: float, price: float
     return np.array([*(score.size - 1 - i for i in reversed(backward)), first, *forward], dtype=np.float64)
 
 
-def realign(traffic: Traffic, shape: Shape, starts_s: NDArray[np.float64], *, period_s: float) -> NDArray[np.float64]:
+def realign(traffic: Traffic, shape: Shape, *, starts_s: NDArray[np.float64], period_s: float) -> NDArray[np.float64]:
     """Return starts of iterations, each moved to where the shape fits best near by; increasing, shape (n_starts,).
 
     Parameters

@@ -111,7 +111,7 @@ def _refocused(
     """
     moved_s, sharper, sharper_shape = starts_s, fold, shape
     for _ in range(N_ROUNDS):
-        moved_s = realign(traffic, sharper_shape, moved_s, period_s=fold.period_s)
+        moved_s = realign(traffic, sharper_shape, starts_s=moved_s, period_s=fold.period_s)
         sharper = fold_cycles(traffic, cycle_bounds(moved_s, period_s=fold.period_s), period_s=fold.period_s)
         found = find_bursts(sharper)
         if found is None:

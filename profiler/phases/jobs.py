@@ -61,4 +61,4 @@ def _found_again(part: RateSeries, beat: Beat) -> Beat:
     shape = find_bursts(fold_cycles(traffic, bounds_s, period_s=beat.period_s))
     if shape is None:
         return beat
-    return replace(beat, starts_s=realign(traffic, shape, beat.starts_s, period_s=beat.period_s))
+    return replace(beat, starts_s=realign(traffic, shape, starts_s=beat.starts_s, period_s=beat.period_s))
