@@ -17,6 +17,7 @@ __all__ = [
     "IB_WORD_BYTES",
     "NS_PER_S",
     "format_bytes",
+    "format_count",
     "format_duration",
     "format_rate",
     "parse_duration_s",
@@ -142,3 +143,14 @@ def format_bytes(n_bytes: float) -> str:
         if abs(n_bytes) >= scale:
             return f"{n_bytes / scale:.3g} {unit}"
     return f"{n_bytes:.0f} B"
+
+
+def format_count(n: int, noun: str) -> str:
+    """Write how many there are of something for people; ``noun`` is of one.
+
+    Examples
+    --------
+    >>> format_count(1, "read"), format_count(3, "read")
+    ('1 read', '3 reads')
+    """
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from profiler.units import format_duration, format_rate
+from profiler.units import format_count, format_duration, format_rate
 
 if TYPE_CHECKING:
     from profiler.phases import TrafficProfile
@@ -118,5 +118,5 @@ def _note(profile: TrafficProfile) -> str:
     if profile.status != "periodic":
         return profile.reason
     n_long = len(profile.outliers)
-    outliers = "1 long iteration" if n_long == 1 else f"{n_long} long iterations" if n_long else ""
+    outliers = format_count(n_long, "long iteration") if n_long else ""
     return "; ".join(part for part in (outliers, *profile.warnings) if part) or "-"

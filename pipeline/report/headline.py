@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pipeline.report.verdicts import needs_change
-from profiler.units import format_duration
+from profiler.units import format_count, format_duration
 
 if TYPE_CHECKING:
     from pipeline.analysis import Analysis, LinkAnalysis
@@ -57,7 +57,7 @@ def headline(analysis: Analysis) -> str:
     if not analysis.jobs:
         return _without_jobs(analysis)
     if not analysis.links:
-        return f"{_count(len(analysis.jobs), 'job')} found, but no link to judge them on"
+        return f"{format_count(len(analysis.jobs), 'job')} found, but no link to judge them on"
     contended = [link for link in analysis.links if link.compatibility.verdict != "uncontended"]
     helped = [link for link in contended if needs_change(link)]
     if not contended:
@@ -107,7 +107,8 @@ def caveats(analysis: Analysis) -> list[str]:
     if any(link.compatibility.score_now is None for link in helped):
         found.append("How the jobs stand to each other now could not be observed, so the gain is against chance.")
     if analysis.skipped:
-        found.append(f"{_count(len(analysis.skipped), 'item')} could not be analysed and may hide further contention.")
+        skipped = format_count(len(analysis.skipped), "item")
+        found.append(f"{skipped} could not be analysed and may hide further contention.")
     return found
 
 
@@ -196,10 +197,6 @@ def _where(links: Sequence[LinkAnalysis]) -> str:
 def _outcome(helped: Sequence[LinkAnalysis]) -> str:
     scores = [link.compatibility.score_paced or link.compatibility.score_best or 0.0 for link in helped]
     return "keep them apart" if min(scores) >= GOOD_SCORE else "ease it"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _links(links: Sequence[LinkAnalysis]) -> str:

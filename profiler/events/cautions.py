@@ -8,6 +8,7 @@ import numpy as np
 
 from profiler.events.bursts import typical_durations_ns
 from profiler.events.repetition import NOWHERE
+from profiler.units import format_count
 
 if TYPE_CHECKING:
     from profiler.collectives import CollectiveEvents
@@ -38,7 +39,10 @@ def cautions(events: CollectiveEvents, iterations: Iterations) -> tuple[str, ...
             f"no duration is known for {n_without_time} of {events.n_events} collectives: "
             f"{_without_time(events, iterations)}",
         ),
-        (n_outside > 0, f"{n_outside} collectives outside the repeating block: checkpoints, validation, logs"),
+        (
+            n_outside > 0,
+            f"{format_count(n_outside, 'collective')} outside the repeating block: checkpoints, validation, logs",
+        ),
         (
             iterations.one_collective,
             "one collective is all that repeats: an iteration may hold several of them",

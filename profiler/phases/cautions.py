@@ -8,7 +8,8 @@ import numpy as np
 
 from profiler.phases.measure import UNRESOLVED_WINDOWS
 from profiler.schema import Flag
-from profiler.units import format_duration, format_rate
+from profiler.signals import FASTEST_BPS
+from profiler.units import format_count, format_duration, format_rate
 
 if TYPE_CHECKING:
     from profiler.period.estimate import PeriodEstimate
@@ -20,8 +21,6 @@ BUSY_DUTY_FRAC: Final = 0.75
 LOW_CONFIDENCE: Final = 0.5
 MOST_UNTOLD_FRAC: Final = 0.25
 """Noise and stray bytes between bursts hide up to a fifth of an iteration's bytes from its phases, or feign it."""
-FASTEST_BPS: Final = 4e12
-"""No port of this decade is faster; what looks so has a wrong unit of time or of bytes."""
 
 
 def cautions(
@@ -65,10 +64,10 @@ def cautions(
             series.refresh_s is not None,
             f"the counter is refreshed every {format_duration(series.refresh_s)}: looked at tick by tick",
         ),
-        (n_resets > 0, f"{n_resets} resets of the counter"),
-        (n_impossible > 0, f"{n_impossible} steps back of the counter that are no resets"),
-        (series.n_glitches > 0, f"{series.n_glitches} low reads left out"),
-        (series.n_late > 0, f"{series.n_late} reads came late and were put in order"),
+        (n_resets > 0, f"{format_count(n_resets, 'reset')} of the counter"),
+        (n_impossible > 0, f"counter went back without a reset: {format_count(n_impossible, 'time')}"),
+        (series.n_glitches > 0, f"{format_count(series.n_glitches, 'low read')} left out"),
+        (series.n_late > 0, f"{format_count(series.n_late, 'late read')} put in order"),
     ]
     return (*(text for applies, text in said if applies), *series.notes)
 

@@ -118,7 +118,7 @@ def test_a_checkpoint_is_an_outlier_and_leaves_the_period_alone() -> None:
     assert found.period_s == pytest.approx(0.1, abs=1e-9)
     assert [outlier.t_ns for outlier in found.outliers] == [T0_NS + 1200 * MS]
     assert found.outliers[0].duration_s == pytest.approx(5.1)
-    assert any("1 collectives outside the repeating block" in warning for warning in found.warnings)
+    assert any("1 collective outside the repeating block" in warning for warning in found.warnings)
 
 
 def test_a_log_every_tenth_iteration_makes_no_longer_one() -> None:

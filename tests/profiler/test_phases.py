@@ -120,8 +120,8 @@ def test_odd_reads_are_told() -> None:
     total[1200:] -= total[1199]
     found = profile(RateSeries.from_counter(job.series.edges_ns, total))
     assert found.period_s == pytest.approx(0.5, rel=0.01)
-    assert any("1 resets" in warning for warning in found.warnings)
-    assert any("1 low reads" in warning for warning in found.warnings)
+    assert any("1 reset of the counter" in warning for warning in found.warnings)
+    assert any("1 low read left out" in warning for warning in found.warnings)
 
 
 def test_the_fold_moves_the_bytes_of_an_iteration() -> None:
