@@ -49,7 +49,6 @@ class PeriodEstimate(Tabular):
     alias_periods_s: tuple[float, ...] = ()
     others: tuple[PeriodEstimate, ...] = ()
     need_more_s: float | None = None
-    warnings: tuple[str, ...] = ()
     starts_s: NDArray[np.float64]
     at_onsets: bool = False
     method: str = ""

@@ -132,15 +132,12 @@ def _described(series: RateSeries, estimate: PeriodEstimate, *, iteration: Itera
         anchor_ns=_at(series, iteration.anchor_s) if iteration and iteration.anchor_s is not None else None,
         phases=phases,
         outliers=iteration.outliers if iteration else (),
-        warnings=(
-            *estimate.warnings,
-            *cautions(
-                series,
-                estimate,
-                duty_frac=duty_frac,
-                narrowest_s=min((up.width_s for up in ups), default=None),
-                told_frac=told_frac,
-            ),
+        warnings=cautions(
+            series,
+            estimate,
+            duty_frac=duty_frac,
+            narrowest_s=min((up.width_s for up in ups), default=None),
+            told_frac=told_frac,
         ),
         fold_bps=iteration.fold_bps if iteration else np.zeros(0),
         method=estimate.method,
