@@ -46,8 +46,10 @@ class RateSeries:
     n_stale
         Reads that only saw again what one before had seen; their windows are put together, and flagged.
     poll_periods_s
-        Periods at which the gaps between polls themselves repeat, the strongest first: weak evidence there may be
-        theirs. Strong evidence is not, as a job on the host that polls disturbs the poller at its own period.
+        Periods at which the gaps between polls themselves repeat, the strongest first. A job on the host that polls
+        disturbs the poller at its own period, so `profiler.period` takes one of these for a job's only where windows
+        are all known, or its folded iteration explains at least half as much of the series as any other candidate's
+        does; and it takes neither one of these nor a small multiple for that of a second job.
     notes
         What a reader of the series must know besides, in words.
     """
