@@ -34,6 +34,9 @@ __all__ = ["Heard", "are_a_sum", "hear_other", "is_multiple", "leaves_little", "
 MIN_EVIDENCE: Final = 8.0
 MIN_LEFT_FRAC: Final = 0.05
 """What a first job leaves over must be at least this part of the variance to be looked at."""
+QUIET_FRAC: Final = 0.04
+"""A second job heard at all, Up for a tenth of its iteration or more, varies by more than this part of the first's
+swing."""
 SILENT_FRAC: Final = 0.4
 """A job is silent in this part of its iteration, where it moves least."""
 MIN_AGREEMENT: Final = 0.8
@@ -42,8 +45,6 @@ MIN_HEARD_FRAC: Final = 0.2
 """The second job's swing while the first is silent, over the first one's own."""
 MAX_SWING_RATIO: Final = 2.0
 MIN_COVERED: Final = 0.9
-MIN_PAIR_COVERED: Final = 0.6
-"""Jobs near a simple ratio meet in few ways: less of one is heard while the other is silent."""
 MIN_CYCLES: Final = 5.0
 SAME_FRAC: Final = 0.025
 """Periods closer to a whole multiple of one another than this, for each time that one holds the other, are not told
@@ -76,10 +77,14 @@ class Heard:
 
 
 def leaves_little(prepared: Prepared, starts_s: NDArray[np.float64], *, period_s: float) -> bool:
-    """Return whether a job with these iterations explains a series nearly in full."""
+    """Return whether a job with these iterations explains a series nearly in full, or its silence is one."""
     fold = _fold(prepared.n_bins, starts_s, dt_s=prepared.dt_s, period_s=period_s)
-    left = prepared.x - fold.spread(fold.means(prepared.x, prepared.weight))
-    return bool(np.dot(left * left, prepared.weight) < MIN_LEFT_FRAC * np.dot(prepared.x, prepared.x))
+    shape = fold.means(prepared.x, prepared.weight)
+    left = (prepared.x - fold.spread(shape)) * prepared.weight
+    if np.dot(left, left) < MIN_LEFT_FRAC * np.dot(prepared.x, prepared.x):
+        return True
+    silent = (fold.spread(shape) <= np.quantile(shape, SILENT_FRAC)) & (prepared.weight > 0)
+    return bool(np.std(prepared.x[silent]) < QUIET_FRAC * np.ptp(shape))
 
 
 def hear_other(
@@ -152,20 +157,9 @@ def are_a_sum(prepared: Prepared, *, one_s: float, other_s: float, whole_s: floa
     whole = folds[2].spread(folds[2].means(prepared.x, weight))
     explained = [1 - float(np.dot(weight, (prepared.x - model) ** 2)) / power for model in (sum(parts), *parts, whole)]
     both, one, other, all_in_one = explained
-    if min(_heard_apart(prepared, folds[i], folds[1 - i]) for i in (0, 1)) < MIN_AGREEMENT:
-        return False
     if all_in_one < WHOLE_FRAC:
         return False
     return both >= SUM_FRAC * all_in_one and min(both - one, both - other) >= EACH_FRAC * both
-
-
-def _heard_apart(prepared: Prepared, first: Fold, second: Fold) -> float:
-    """Return how well a second job agrees with itself while a first one is silent and while it is not."""
-    shape = first.means(prepared.x, prepared.weight)
-    rest = replace(prepared, x=(prepared.x - first.spread(shape)) * prepared.weight)
-    silent = first.spread(shape) <= np.quantile(shape, SILENT_FRAC)
-    swing = float(np.ptp(shape))
-    return _agreement(prepared, rest, second, silent=silent, swing=swing, least_covered=MIN_PAIR_COVERED)
 
 
 def _come_late_together(
@@ -224,7 +218,6 @@ def _agreement(
     *,
     silent: NDArray[np.bool_],
     swing: float,
-    least_covered: float = MIN_COVERED,
 ) -> float:
     """Return how well a second job's iteration, heard while the first is silent, agrees with what is left otherwise.
 
@@ -232,7 +225,7 @@ def _agreement(
     """
     while_silent, while_loud = prepared.weight * silent, prepared.weight * ~silent
     covered = (second.counts(while_silent) > 0) & (second.counts(while_loud) > 0)
-    if np.count_nonzero(covered) < max(MIN_PARTS / 2, least_covered * second.n_parts):
+    if np.count_nonzero(covered) < max(MIN_PARTS / 2, MIN_COVERED * second.n_parts):
         return 0.0
     heard = second.means(prepared.x, while_silent)[covered]
     otherwise = second.means(rest.x, while_loud)[covered]

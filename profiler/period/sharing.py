@@ -28,6 +28,8 @@ __all__ = ["parted"]
 MIN_SHARED_BINS: Final = 8.0
 """Of shorter periods the folded iteration is too coarse to hear a second job in it."""
 MIN_PART_EVIDENCE: Final = 3.0
+PART_FRAC: Final = 0.7
+"""One of the two jobs has at least this part of the evidence of their common multiple; parts of an iteration do not."""
 MAX_PART: Final = 5
 WHOLE_FRAC: Final = 0.01
 
@@ -55,9 +57,9 @@ def parted(
     """
     if choice.period_s < MIN_SHARED_BINS * prepared.dt_s or (answer.period_s is None and choice.comb is None):
         return answer
-    if answer.period_s is not None and leaves_little(prepared, answer.starts_s, period_s=answer.period_s):
-        return answer
     pair = _pair(choice, prepared)
+    if pair is None and _is_all(answer, prepared):
+        return answer
     first = choice if pair is None else pair[0]
     starts_s = clocked_starts(prepared, first.period_s) if first.comb else answer.starts_s
     heard = pair[1] if pair else hear_other(prepared, starts_s, period_s=first.period_s, shunned_s=shunned_s)
@@ -65,15 +67,22 @@ def parted(
     return answer if found is None else found
 
 
+def _is_all(answer: PeriodEstimate, prepared: Prepared) -> bool:
+    return answer.period_s is not None and leaves_little(prepared, answer.starts_s, period_s=answer.period_s)
+
+
 def _pair(choice: Choice, prepared: Prepared) -> tuple[Choice, Heard] | None:
     """Return two jobs of which the chosen period is but the common multiple, None if it is one job's."""
+    if choice.beyond_doubt or not choice.rivals or choice.rivals[0].evidence < PART_FRAC * choice.evidence:
+        return None
     for one, other in combinations(choice.rivals, 2):
         periods_s = [comb.period_bins * prepared.dt_s for comb in (one, other)]
         parts = [choice.period_s / period_s for period_s in periods_s]
         whole = [max(1, round(part)) for part in parts]
         are_whole = all(abs(part / n - 1) < WHOLE_FRAC for part, n in zip(parts, whole, strict=True))
         is_common = are_whole and min(whole) > 1 and max(whole) <= MAX_PART and math.gcd(*whole) == 1
-        if not is_common or min(one.evidence, other.evidence) < MIN_PART_EVIDENCE:
+        weaker, stronger = sorted((one.evidence, other.evidence))
+        if not is_common or weaker < MIN_PART_EVIDENCE or stronger < PART_FRAC * choice.evidence:
             continue
         if are_a_sum(prepared, one_s=periods_s[0], other_s=periods_s[1], whole_s=choice.period_s):
             second = weighed(other, [other], prepared=prepared)
