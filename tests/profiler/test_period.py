@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,59 +9,9 @@ from profiler.period import PeriodEstimate, detect_period
 from profiler.period.bursts import runs, threshold
 from profiler.period.spectrum import alias_periods
 from profiler.signals import RateSeries
-from profiler.synth import NON_PERIODIC, Burst, Labelled, training_job, with_noise
+from profiler.synth import NON_PERIODIC, Burst, training_job
 
 RATE = 400e6
-SEEDS = range(100, 106)
-
-
-def _vgg(rng: np.random.Generator) -> Labelled:
-    burst = Burst(0.4, rng.uniform(0.1, 0.6), RATE)
-    return training_job(rng, period_s=0.255, bursts=[burst], duration_s=12.0, dt_s=0.002, jitter_frac=0.01)
-
-
-def _several_bursts(rng: np.random.Generator) -> Labelled:
-    bursts = [Burst(0.05 + 0.3 * i, 0.08, RATE * rate) for i, rate in enumerate((1.0, 0.5, 0.7))]
-    return training_job(rng, period_s=1.7, bursts=bursts, duration_s=70.0, dt_s=0.012, jitter_frac=0.01)
-
-
-def _nested(rng: np.random.Generator) -> Labelled:
-    bursts = [Burst(0.1 + 0.05 * i, 0.02, RATE) for i in range(10)]
-    return training_job(rng, period_s=4.0, bursts=bursts, duration_s=120.0, dt_s=0.02, jitter_frac=0.01)
-
-
-def _accumulating(rng: np.random.Generator) -> Labelled:
-    bursts = [*(Burst(i / 4, 0.04, RATE / 2) for i in range(3)), Burst(0.75, 0.15, RATE)]
-    return training_job(rng, period_s=25.0, bursts=bursts, duration_s=900.0, dt_s=0.2, jitter_frac=0.01)
-
-
-def _jittery(rng: np.random.Generator) -> Labelled:
-    return training_job(rng, period_s=0.1, duration_s=9.0, dt_s=0.001, jitter_frac=0.06)
-
-
-def _noisy(rng: np.random.Generator) -> Labelled:
-    job = training_job(rng, period_s=0.5, duration_s=30.0, dt_s=0.005, jitter_frac=0.01)
-    return with_noise(rng, job, noise_bps=0.8 * RATE)
-
-
-def _few(rng: np.random.Generator) -> Labelled:
-    return training_job(rng, period_s=60.0, duration_s=400.0, dt_s=0.5, jitter_frac=0.01)
-
-
-def _coarse(rng: np.random.Generator) -> Labelled:
-    return training_job(rng, period_s=8.4, duration_s=900.0, dt_s=1.0)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(
-    "family", [_vgg, _several_bursts, _nested, _accumulating, _jittery, _noisy, _few, _coarse], ids=lambda f: f.__name__
-)
-def test_the_period_of_training_traffic_is_found(family: Callable[..., Labelled], seed: int) -> None:
-    job = family(np.random.default_rng(seed))
-    found = detect_period(job.series)
-    assert found.status == "periodic", found.reason
-    chance = 3 * 1.25 * (found.jitter_frac or 0.0) / np.sqrt(found.n_cycles or 1.0)
-    assert found.period_s == pytest.approx(job.period_s, rel=0.02 + chance)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -170,17 +118,6 @@ def test_a_clocked_job_read_coarsely_has_a_tight_interval_that_holds_the_truth()
     assert found.period_high_s - found.period_low_s < 2 * 1.96 * 0.5 / np.sqrt(428)
 
 
-def test_the_interval_of_a_wandering_job_holds_the_truth_about_as_often_as_it_says() -> None:
-    held = []
-    for seed in range(40):
-        job = training_job(np.random.default_rng(seed), period_s=0.2, duration_s=12.0, dt_s=0.001, jitter_frac=0.04)
-        found = detect_period(job.series)
-        assert found.period_low_s is not None
-        assert found.period_high_s is not None
-        held.append(found.period_low_s <= 0.2 <= found.period_high_s)
-    assert np.mean(held) >= 0.85
-
-
 def test_onsets_are_where_the_bursts_begin() -> None:
     job = training_job(np.random.default_rng(4), period_s=0.3, duration_s=20.0, dt_s=0.001, jitter_frac=0.05)
     found = detect_period(job.series)
@@ -229,7 +166,7 @@ def test_runs_close_gaps_before_they_drop_what_is_short() -> None:
 
 
 def test_an_estimate_is_a_result() -> None:
-    found = detect_period(_vgg(np.random.default_rng(1)).series)
+    found = detect_period(training_job(np.random.default_rng(1), period_s=0.255, duration_s=12.0, dt_s=0.002).series)
     assert isinstance(found, PeriodEstimate)
     assert found.to_dict()["status"] == "periodic"
     assert found.to_pandas().shape[0] == found.starts_s.size

@@ -46,6 +46,11 @@ def _nested(rng: np.random.Generator) -> Made:
     return _job(rng, period_s=4.0, bursts=bursts, n_cycles=30, per_cycle=200, jitter=0.01)
 
 
+def _accumulating(rng: np.random.Generator) -> Made:
+    bursts = [*(Burst(i / 4, 0.04, RATE / 2) for i in range(3)), Burst(0.75, 0.15, RATE)]
+    return _job(rng, period_s=25.0, bursts=bursts, n_cycles=36, per_cycle=125, jitter=0.01)
+
+
 def _jittery(rng: np.random.Generator) -> Made:
     return _job(rng, period_s=0.1, bursts=[Burst(0.3, 0.45, RATE)], n_cycles=90, per_cycle=100, jitter=0.06)
 
@@ -66,7 +71,7 @@ def _coarse(rng: np.random.Generator) -> Made:
 
 @pytest.mark.parametrize("seed", range(200, 206))
 @pytest.mark.parametrize(
-    "family", [_vgg, _several_bursts, _nested, _jittery, _noisy, _few, _coarse], ids=lambda f: f.__name__
+    "family", [_vgg, _several_bursts, _nested, _accumulating, _jittery, _noisy, _few, _coarse], ids=lambda f: f.__name__
 )
 def test_a_period_is_as_exact_as_its_jitter_and_number_of_iterations_allow(
     family: Callable[[np.random.Generator], Made], seed: int
