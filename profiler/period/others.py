@@ -18,6 +18,7 @@ from profiler.period.clock import clocked_starts
 from profiler.period.comb import find_combs
 from profiler.period.folding import Fold
 from profiler.period.prepare import prepare
+from profiler.period.rivals import settled
 from profiler.period.spectrum import line_spectrum
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def hear_other(
         return None
     silent = first.spread(shape) <= np.quantile(shape, SILENT_FRAC)
     rest = replace(prepared, x=left)
-    combs = find_combs(line_spectrum(rest), N_TRIED)
+    combs = settled(find_combs(line_spectrum(rest), N_TRIED), rest, disturbed=False)
     for comb in combs:
         other_s = comb.period_bins * prepared.dt_s
         if comb.evidence < MIN_EVIDENCE or prepared.duration_s < MIN_CYCLES * other_s:
