@@ -69,6 +69,16 @@ def test_a_ramp_is_one_level() -> None:
     assert len(_ups(found)) == 1
 
 
+def test_bursts_that_mostly_end_at_half_the_rate_beside_another_job_have_one_level() -> None:
+    alone = np.repeat([RATE, 0.0], [26, 74])
+    shared = np.repeat([RATE, RATE / 2, 0.0], [20, 6, 74])
+    is_shared = np.random.default_rng(5).random(100) < 0.65
+    cycles = np.concatenate([shared if one else alone for one in is_shared])
+    found = profile(RateSeries.from_deltas(np.arange(cycles.size + 1) * 10_000_000, cycles * 0.01 / 8))
+    (up,) = _ups(found)
+    assert up.width_s == pytest.approx(0.26, rel=0.05)
+
+
 def test_fine_bursts_within_a_burst_stay_phases_of_their_own() -> None:
     fine = [Burst(0.3 + 0.05 * i, 0.03, RATE) for i in range(8)]
     ups = _ups(profile(_job(fine).series))
