@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 FIRST = CHUNKS_HERE * CHUNK_SERIES
 """So many series are done before the first worker is started."""
 FOREVER = """
-import itertools, sys
+import itertools, signal, sys
 import numpy as np
 from profiler.batch import profile_many
 from profiler.signals import RateSeries
+signal.signal(signal.SIGINT, signal.default_int_handler)  # A shell ignores it in what it runs in the background.
 idle = RateSeries.from_deltas([0, 10**9], [0])
 busy = RateSeries.from_deltas(np.arange(1025) * 1_000_000, np.tile(np.repeat([0.0, 1e6], 32), 16))
 series = itertools.chain(itertools.repeat(idle, int(sys.argv[1])), itertools.repeat(busy))
@@ -176,15 +177,15 @@ def test_no_process_is_left_when_the_caller_is_stopped_or_killed(tmp_path: Path,
         start_new_session=True,
     ) as caller:
         assert caller.stdout is not None
-        assert caller.stdout.readline() == b"workers\n"
-        assert len(_session(caller.pid)) == 3
-        (os.killpg if ending == signal.SIGINT else os.kill)(caller.pid, ending)
-        caller.stdout.close()
-        assert caller.wait(timeout=20) != 0
-    deadline_s = time.monotonic() + 10
-    while _session(caller.pid) and time.monotonic() < deadline_s:
-        time.sleep(0.05)
-    assert _session(caller.pid) == []
+        try:
+            assert caller.stdout.readline() == b"workers\n"
+            assert _session_becomes(3, caller.pid)
+            (os.killpg if ending == signal.SIGINT else os.kill)(caller.pid, ending)
+            caller.stdout.close()
+            assert caller.wait(timeout=20) != 0
+        finally:
+            caller.kill()
+    assert _session_becomes(0, caller.pid)
 
 
 def _watched(monkeypatch: pytest.MonkeyPatch) -> list[Worker]:
@@ -197,6 +198,13 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> list[Worker]:
 
     monkeypatch.setattr(workers, "Worker", started)
     return seen
+
+
+def _session_becomes(n_processes: int, leader: int) -> bool:
+    deadline_s = time.monotonic() + 20
+    while len(_session(leader)) != n_processes and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    return len(_session(leader)) == n_processes
 
 
 def _session(leader: int) -> list[int]:
