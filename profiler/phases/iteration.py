@@ -75,10 +75,12 @@ def find_iteration(series: RateSeries, estimate: PeriodEstimate, *, period_s: fl
     if estimate.jitter_frac is None:
         starts_s, fold, shape = _refocused(traffic, starts_s, fold=fold, shape=shape)
     slack_s = slack(estimate.jitter_frac, period_s=period_s)
+    begins_s = starts_s + shape.bursts[0].start_s
     ups, firsts_s, fold, shape = _ups(traffic, starts_s, fold=fold, shape=shape, slack_s=slack_s)
     clock = _clock(firsts_s, period_s=period_s, dt_s=traffic.dt_s)
     own_s = clock.period_s if clock else period_s
-    last_s = clock.nearest(float(firsts_s[-1])) if clock else float(firsts_s[-1])
+    last_s = _last(firsts_s, begins_s)
+    last_s = clock.nearest(last_s) if clock else last_s
     phases = with_downs(apart(ups, period_s=own_s), period_s=own_s, rate_bps=shape.down_bps)
     return Iteration(
         phases=phases,
@@ -88,6 +90,15 @@ def find_iteration(series: RateSeries, estimate: PeriodEstimate, *, period_s: fl
         clock=clock,
         outliers=outliers,
     )
+
+
+def _last(firsts_s: NDArray[np.float64], begins_s: NDArray[np.float64]) -> float:
+    """Return when the last iteration's first burst began, by the last one measured and where iterations begin roughly.
+
+    An iteration without a next one is not measured, yet it says best how jobs stand to each other at the end.
+    """
+    measured = int(np.argmin(np.abs(begins_s - firsts_s[-1])))
+    return float(firsts_s[-1] + begins_s[-1] - begins_s[measured])
 
 
 def _followed_part(
