@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,6 +17,8 @@ from profiler.phases.profile import TrafficProfile
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from profiler.period.estimate import PeriodEstimate
     from profiler.period.timekeeping import Clock
     from profiler.signals import RateSeries
@@ -66,24 +69,30 @@ def extract_phases(series: RateSeries, estimate: PeriodEstimate) -> TrafficProfi
     for one in (estimate, *estimate.others):
         if one.period_s is not None:
             check_estimate(series, one, period_s=one.period_s)
-    others = _unlike(estimate, period_s=estimate.period_s)
+    others = list(compress(estimate.others, _have_own([estimate, *estimate.others])))
     if not others:
         iteration = find_iteration(series, estimate, period_s=estimate.period_s)
         return _described(series, _timed(estimate, iteration.clock), iteration=iteration)
     first, *rest = (extract_phases(part, one) for part, one in part_jobs(series, [estimate, *others]))
+    have_own = _have_own([first, *rest])
+    if not all(have_own):
+        # Followed in what the others leave, two guesses at a period became one.
+        return extract_phases(series, replace(estimate, others=tuple(compress(others, have_own))))
     return replace(first, others=tuple(rest), other_periods_s=tuple(one.period_s for one in rest if one.period_s))
 
 
-def _unlike(estimate: PeriodEstimate, *, period_s: float) -> list[PeriodEstimate]:
-    """Return the others that have a period of their own: jobs of one period cannot be told apart, nor from one job."""
-    kept: list[PeriodEstimate] = []
-    for other in estimate.others:
-        taken_s = [period_s, *(one.period_s or 0.0 for one in kept)]
-        if other.period_s is not None and all(
-            abs(other.period_s - one_s) > SAME_PERIOD_FRAC * max(other.period_s, one_s) for one_s in taken_s
-        ):
-            kept.append(other)
-    return kept
+def _have_own(jobs: Sequence[PeriodEstimate | TrafficProfile]) -> list[bool]:
+    """Return whether each job but the first has a period unlike those before it: nothing parts jobs of one period."""
+    taken_s = [jobs[0].period_s or 0.0]
+    have_own = []
+    for job in jobs[1:]:
+        period_s = job.period_s or 0.0
+        have_own.append(
+            period_s > 0 and all(abs(period_s - one_s) > SAME_PERIOD_FRAC * max(period_s, one_s) for one_s in taken_s)
+        )
+        if have_own[-1]:
+            taken_s.append(period_s)
+    return have_own
 
 
 def _timed(estimate: PeriodEstimate, clock: Clock | None) -> PeriodEstimate:
