@@ -85,8 +85,8 @@ def detect_together(series: Sequence[RateSeries]) -> PortsEstimate:
     Returns
     -------
     PortsEstimate
-        Its status is ``periodic`` only if most ports have the period; ports of different jobs have none together, and
-        the reason names those that agree. ``undersampled`` is a period of under four ticks whose aliases the ports
+        Its status is ``periodic`` only if most ports have the period; the reason names those that do not. Ports of
+        different jobs, none of which has most of them, have none together, and the reason names those that agree. ``undersampled`` is a period of under four ticks whose aliases the ports
         cannot tell apart.
 
     Notes
@@ -95,7 +95,8 @@ def detect_together(series: Sequence[RateSeries]) -> PortsEstimate:
        a Gamma distribution whose shape is measured, so that noise which ports share is counted once
        (`profiler.ports.spectra`).
     2. The comb of least chance wins, after parsimony (`profiler.ports.combs`), if noise has it less than once in 10^11,
-       in both halves of the recording, and in most ports.
+       in both halves of the recording, and in most ports. If it is that of a few which drown the others out, the
+       others are judged by themselves.
     3. Its aliases are told apart by amplitude or by phase (`profiler.ports.aliases`).
     4. The period is fitted to all ports at once (`profiler.ports.timing`).
     """
@@ -109,12 +110,12 @@ def detect_together(series: Sequence[RateSeries]) -> PortsEstimate:
     pairs = _overlapping(alive)
     if len(pairs) < 2:
         return _without("insufficient", "the recordings hardly overlap; give series of the same time")
-    ports = [port for port, _ in pairs]
-    found = _found(ports, [read for _, read in pairs])
-    if found is None:
-        duration_s = min(port.end_s - port.t0_s for port in ports)
-        return _without("insufficient", f"{format_duration(duration_s)} hold too few ticks for a spectrum")
-    return _judged(ports, found)
+    estimate = _common_to(pairs)
+    n_agree = sum(phase.agrees for phase in estimate.ports)
+    if estimate.period_s is not None or not 0 < 2 * n_agree < len(pairs):
+        return estimate
+    rest = _common_to([pair for pair, phase in zip(pairs, estimate.ports, strict=True) if not phase.agrees])
+    return estimate if rest.period_s is None else _with_strangers(rest, pairs, before=estimate.ports)
 
 
 def _is_flat(series: RateSeries) -> bool:
@@ -134,6 +135,35 @@ def _overlapping(series: Sequence[RateSeries]) -> list[tuple[Port, Port | None]]
         for port, one in zip(ports, read, strict=True)
     ]
     return [(port, one) for port, one in pairs if port.known.any()]
+
+
+def _common_to(pairs: Sequence[tuple[Port, Port | None]]) -> PortsEstimate:
+    """Return the period that ports have together, each given with how often it was read."""
+    ports = [port for port, _ in pairs]
+    found = _found(ports, [read for _, read in pairs])
+    if found is None:
+        duration_s = min(port.end_s - port.t0_s for port in ports)
+        return _without("insufficient", f"{format_duration(duration_s)} hold too few ticks for a spectrum")
+    return _judged(ports, found)
+
+
+def _with_strangers(
+    estimate: PortsEstimate, pairs: Sequence[tuple[Port, Port | None]], *, before: Sequence[PortPhase]
+) -> PortsEstimate:
+    """Return the estimate of most ports with a row for the few which alone had another period, as they were before."""
+    freq_hz = 1 / (estimate.period_s or float("inf"))
+    found = iter(estimate.ports)
+    rows: list[PortPhase] = []
+    for (port, read), phase in zip(pairs, before, strict=True):
+        if phase.agrees:
+            spectrum = next(pooled_spectra([port], reads=[read]))
+            rows.append(replace(phase, nats=comb_nats(spectrum, freq_hz)[0], agrees=False))
+        else:
+            rows.append(next(found))
+    strangers = ", ".join(
+        f"{phase.name} with {format_duration(phase.own_period_s)}" for phase in before if phase.agrees
+    )
+    return replace(estimate, reason=f"{estimate.reason}; without {strangers}", ports=tuple(rows))
 
 
 def _found(ports: Sequence[Port], read: Sequence[Port | None]) -> _Found | None:
