@@ -86,8 +86,8 @@ def detect_together(series: Sequence[RateSeries]) -> PortsEstimate:
     -------
     PortsEstimate
         Its status is ``periodic`` only if most ports have the period; the reason names those that do not. Ports of
-        different jobs, none of which has most of them, have none together, and the reason names those that agree. ``undersampled`` is a period of under four ticks whose aliases the ports
-        cannot tell apart.
+        different jobs, none of which has most of them, have none together, and the reason names those that agree.
+        ``undersampled`` is a period of under four ticks whose aliases the ports cannot tell apart.
 
     Notes
     -----
