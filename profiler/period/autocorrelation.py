@@ -54,7 +54,8 @@ def autocorrelations(prepared: Prepared, *, min_bins: int) -> list[Autocorrelati
     neither add nor take away. Bins twice as wide have ``(r[2k-1] + 2 r[2k] + r[2k+1]) / 4``, so that one transform
     serves every scale. Bartlett's formula gives the variance of ``r[k]`` at lags past the noise's own memory,
     ``sum_j rho[j]**2 / n``, which is ``n_f * sum F**2 / (sum S)**2 / n`` for a noise spectrum F within a total
-    spectrum S; bins twice as wide weigh both with ``cos(pi f)**2``. Cost O(n log n).
+    spectrum S; bins twice as wide weigh both with ``cos(pi f)**2``, the next with ``cos(2 pi f)**2``, which is
+    ``(2 cos(pi f)**2 - 1)**2``. Cost O(n log n).
 
     References
     ----------
@@ -67,16 +68,17 @@ def autocorrelations(prepared: Prepared, *, min_bins: int) -> list[Autocorrelati
     r = _products(total, prepared, n_fft=n_fft)
     floor, total = noise_floor(total[1:]), total[1:]
     n_known = max(1.0, float(prepared.weight.sum()))
+    gain = np.cos(np.pi * np.arange(1, (floor.size + 1) // 2 + 1) / n_fft) ** 2
     found: list[Autocorrelation] = []
     width = 1
     while n_bins // width >= min_bins and r[0] > 0:
         sigma = np.sqrt(floor.size * np.dot(floor, floor) * width / n_known) / total.sum()
         found.append(Autocorrelation(r=r / r[0], sigma=float(sigma), bin_s=prepared.dt_s * width))
         r = _twice_as_wide(r)
-        gain = np.cos(np.pi * width * np.arange(1, floor.size + 1) / n_fft) ** 2
         # Bins twice as wide have no frequencies above half of those that these have.
         half = (floor.size + 1) // 2
-        floor, total, width = (floor * gain)[:half], (total * gain)[:half], 2 * width
+        floor, total, width = floor[:half] * gain[:half], total[:half] * gain[:half], 2 * width
+        gain = (2 * gain[:half] - 1) ** 2
     return found
 
 
