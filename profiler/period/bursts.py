@@ -74,10 +74,12 @@ def runs(up: NDArray[np.bool_], *, min_gap_bins: int = 1, min_run_bins: int = 1)
 
     Gaps shorter than ``min_gap_bins`` are closed first, then runs shorter than ``min_run_bins`` are dropped.
     """
-    steps = np.diff(np.concatenate(([0], up.astype(np.int8), [0])))
-    starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
-    if starts.size:
+    padded = np.zeros(up.size + 2, dtype=np.bool_)
+    padded[1:-1] = up
+    turns = np.flatnonzero(padded[1:] != padded[:-1])
+    starts, ends = turns[::2], turns[1::2]
+    if min_gap_bins > 1 and starts.size:
         parted = starts[1:] - ends[:-1] >= min_gap_bins
         starts, ends = starts[np.append(True, parted)], ends[np.append(parted, True)]
     found = np.stack([starts, ends], axis=1).astype(np.int64)
-    return found[found[:, 1] - found[:, 0] >= min_run_bins]
+    return found if min_run_bins <= 1 else found[found[:, 1] - found[:, 0] >= min_run_bins]
