@@ -53,8 +53,8 @@ def track(prepared: Prepared, period_s: float) -> Cycles:
     Notes
     -----
     A template of one period is matched against the series at every shift at once (FFT), the iterations are the best
-    matches about one period apart, and the template is their mean; three rounds. The first template is the mean of a
-    few consecutive periods, where jitter has not yet blurred it.
+    matches about one period apart, and the template is their mean; three rounds, or fewer once nothing moves. The
+    first template is the mean of a few consecutive periods, where jitter has not yet blurred it.
     """
     fine = pool(prepared, max(1, int(period_s / prepared.dt_s / BINS_PER_PERIOD)))
     n_template = min(max(2, round(period_s / fine.dt_s)), fine.n_bins)
@@ -64,7 +64,9 @@ def track(prepared: Prepared, period_s: float) -> Cycles:
     match = np.zeros(0)
     for _ in range(N_ROUNDS):
         match = _match(matcher, template)
-        starts = _walk(match, n_template, max(1, round(REACH_FRAC * n_template)))
+        before, starts = starts, _walk(match, n_template, max(1, round(REACH_FRAC * n_template)))
+        if np.array_equal(starts, before):
+            break
         template = _mean_cycle(fine.x, starts, fit=match[starts], n_template=n_template)
     return Cycles(
         starts_s=vertices(match, starts) * fine.dt_s,
