@@ -11,6 +11,7 @@ import numpy as np
 from profiler.period.detect import detect_period
 from profiler.phases.cautions import bounded_confidence, cautions
 from profiler.phases.consistency import check_estimate
+from profiler.phases.distribution import level_groups
 from profiler.phases.iteration import Iteration, find_iteration
 from profiler.phases.jobs import part_jobs
 from profiler.phases.profile import TrafficProfile
@@ -29,6 +30,8 @@ Z95: Final = 1.96
 """Standard errors to both sides of an interval that holds the truth in 95 of 100 cases."""
 PEAK_QUANTILE: Final = 0.99
 """What a series without phases exceeds in one window of a hundred only is its peak."""
+VARYING: Final = frozenset({"aperiodic", "undersampled", "insufficient"})
+"""Statuses with which traffic has no phases but more than one rate."""
 SAME_PERIOD_FRAC: Final = 0.02
 """Periods that differ by less are one period: that of one job whose iterations vary, or of two that nothing parts."""
 
@@ -141,6 +144,7 @@ def _described(series: RateSeries, estimate: PeriodEstimate, *, iteration: Itera
         peak_bps=max(up.rate_bps for up in ups) if ups else _peak(series),
         duty_frac=duty_frac,
         anchor_ns=_at(series, iteration.anchor_s) if iteration and iteration.anchor_s is not None else None,
+        levels_bps=level_groups(series) if estimate.status in VARYING else (),
         phases=phases,
         outliers=iteration.outliers if iteration else (),
         warnings=cautions(

@@ -33,8 +33,9 @@ class TrafficProfile(Tabular):
     ``phases`` are in order of time, begin with the first Up phase at 0 s and sum to ``period_s``. ``anchor_ns`` is
     the time (UTC epoch ns) at which such a first Up phase began. ``period_error_s`` is the standard error of
     ``period_s``; None means the period is exact. Nine of ten iterations take at most ``p90_period_s``.
-    ``fold_bps`` is the folded demand, shape (n_bins,), or empty. ``others`` are further jobs on the same counter, each
-    with a profile of its own traffic alone, and ``other_periods_s`` their periods.
+    ``levels_bps`` are the rates of traffic without a period in equal shares of the time, the quietest first; their mean
+    is ``mean_bps``. ``fold_bps`` is the folded demand, shape (n_bins,), or empty. ``others`` are further jobs on the
+    same counter, each with a profile of its own traffic alone, and ``other_periods_s`` their periods.
     """
 
     status: Status
@@ -56,6 +57,7 @@ class TrafficProfile(Tabular):
     alias_periods_s: tuple[float, ...] = ()
     mean_bps: float | None = None
     peak_bps: float | None = None
+    levels_bps: tuple[float, ...] = ()
     duty_frac: float | None = None
     need_more_s: float | None = None
     anchor_ns: int | None = None
@@ -72,6 +74,8 @@ class TrafficProfile(Tabular):
             raise UsageError("a periodic profile needs a period and its phases")
         if self.period_s is not None and not 0 < self.period_s < float("inf"):
             raise UsageError(f"period_s {self.period_s!r}: must be positive and finite")
+        if not all(0 <= level_bps < float("inf") for level_bps in self.levels_bps):
+            raise UsageError(f"levels_bps {self.levels_bps}: rates are finite and not negative")
         check_phases(self.phases, self.period_s)
 
     @classmethod
@@ -201,7 +205,7 @@ class TrafficProfile(Tabular):
 
 
 _TEXTS: Final = ("reason", "host", "device", "port", "direction", "layer", "method")
-_LISTS: Final = ("other_periods_s", "alias_periods_s")
+_LISTS: Final = ("other_periods_s", "alias_periods_s", "levels_bps")
 _NUMBERS: Final = tuple(f.name for f in fields(TrafficProfile) if str(f.type) == "float | None")
 
 
