@@ -73,9 +73,9 @@ class Cluster:
     """Links, jobs, where the jobs' ranks are, and the links that their traffic takes."""
 
     links: tuple[Link, ...]
-    jobs: tuple[Job, ...]
-    placements: tuple[Placement, ...]
-    paths: tuple[Path, ...]
+    jobs: tuple[Job, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    paths: tuple[Path, ...] = ()
 
     def to_tables(self) -> dict[str, pa.Table]:
         """Return the Arrow tables ``links``, ``jobs``, ``placements`` and ``paths`` of the schema."""

@@ -1,4 +1,4 @@
-"""`route_rings`: the links that all-reduce rings take, with equal shares among equal paths."""
+"""`route_rings` and `Router`: the links that all-reduce rings take, with equal shares among equal paths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import networkx as nx
 from pipeline.topology.cluster import Direction, Link, Path, Placement
 from profiler.errors import BadInput
 
-__all__ = ["route_rings"]
+__all__ = ["Router", "route_rings"]
 
 _HOST_TIER: Final = "host"
 
@@ -45,29 +45,29 @@ def route_rings(links: Sequence[Link], placements: Sequence[Placement]) -> tuple
     shortest path (RFC 2992 hashes flows so; a share is the mean over many flows). One breadth-first search a
     destination, then time proportional to the links on the shortest paths.
     """
-    fabric = _Fabric(links, hosts={placement.host for placement in placements})
+    router = Router(links, hosts={placement.host for placement in placements})
     load_frac: defaultdict[tuple[str, str, Direction], float] = defaultdict(float)
     for job_id, ranks in groupby(placements, key=lambda placement: placement.job_id):
-        ring = list(ranks)
-        for sender, receiver in zip(ring, ring[1:] + ring[:1], strict=True):
-            if sender.host == receiver.host:
-                continue
-            try:
-                shares = fabric.shares(sender.end, receiver.end)
-            except nx.NetworkXNoPath:
-                raise BadInput(
-                    f"job {job_id!r}: no links lead from {sender.end} to {receiver.end}; add those between them"
-                ) from None
-            for (link_id, direction), share in shares.items():
-                load_frac[job_id, link_id, direction] += share
+        for (link_id, direction), share in router.ring_load(list(ranks)).items():
+            load_frac[job_id, link_id, direction] += share
     return tuple(
         Path(job_id=job_id, link_id=link_id, direction=direction, weight_frac=weight_frac)
         for (job_id, link_id, direction), weight_frac in sorted(load_frac.items())
     )
 
 
-class _Fabric:
-    """The network as a graph: a switch is one vertex, each port of a host a vertex of its own."""
+class Router:
+    """Routes rings over one network, of which it remembers every pair of ports.
+
+    A switch is one vertex, each port of a host a vertex of its own.
+
+    Parameters
+    ----------
+    links
+        All cables.
+    hosts
+        Nodes on which a rank may stand; they pass no traffic on.
+    """
 
     def __init__(self, links: Sequence[Link], *, hosts: set[str]) -> None:
         leaves = hosts | _idle_hosts(links)
@@ -76,8 +76,38 @@ class _Fabric:
             a, b = (end if _node(end) in leaves else _node(end) for end in (link.a, link.b))
             self._graph.add_edge(a, b, key=link.link_id, a=a)
         self._hops_to: dict[str, Mapping[str, int]] = {}
+        self._shares: dict[tuple[str, str], Mapping[tuple[str, Direction], float]] = {}
 
-    def shares(self, source: str, target: str) -> dict[tuple[str, Direction], float]:
+    def ring_load(self, ring: Sequence[Placement]) -> dict[tuple[str, Direction], float]:
+        """Return the load of one job's ring on each link and direction, in units of one rank's transmit rate.
+
+        Parameters
+        ----------
+        ring
+            The job's ranks, in order.
+
+        Raises
+        ------
+        BadInput
+            If two neighbours of the ring cannot reach each other.
+        """
+        load_frac: defaultdict[tuple[str, Direction], float] = defaultdict(float)
+        for sender, receiver in zip(ring, [*ring[1:], *ring[:1]], strict=True):
+            if sender.host == receiver.host:
+                continue
+            pair = (sender.end, receiver.end)
+            try:
+                shares = self._shares[pair] if pair in self._shares else self._route(*pair)
+            except nx.NetworkXNoPath:
+                raise BadInput(
+                    f"job {sender.job_id!r}: no links lead from {sender.end} to {receiver.end}; add those between them"
+                ) from None
+            self._shares[pair] = shares
+            for place, share in shares.items():
+                load_frac[place] += share
+        return dict(load_frac)
+
+    def _route(self, source: str, target: str) -> dict[tuple[str, Direction], float]:
         """Return the share of a flow on each direction of each link between two hosts' ports."""
         if target not in self._hops_to:
             self._hops_to[target] = nx.single_source_shortest_path_length(self._graph, target)
