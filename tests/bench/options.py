@@ -8,7 +8,7 @@ from typing import Final
 
 from tests.data import ROOT
 
-__all__ = ["N_WORKERS", "OUT", "csv_folder", "n_batch_series", "n_peer_seeds"]
+__all__ = ["N_WORKERS", "OUT", "cp_sat_limit_s", "csv_folder", "n_batch_series", "n_compat_seeds", "n_peer_seeds"]
 
 N_WORKERS: Final = 2
 OUT: Final = ROOT / "out" / "bench"
@@ -23,6 +23,16 @@ def n_peer_seeds() -> int:
 def n_batch_series() -> int:
     """Return how many series the batch is measured on; what 100,000 would take is extrapolated from fewer."""
     return int(os.environ.get("OFFBEAT_BENCH_SERIES", "2000"))
+
+
+def cp_sat_limit_s() -> float:
+    """Return how long CP-SAT may search a case; with 20 s the hardest families are still unproved."""
+    return float(os.environ.get("OFFBEAT_BENCH_CP_SAT_S", "2"))
+
+
+def n_compat_seeds() -> int:
+    """Return how many links of each family are solved."""
+    return int(os.environ.get("OFFBEAT_BENCH_COMPAT_SEEDS", "12"))
 
 
 def csv_folder() -> Path | None:
