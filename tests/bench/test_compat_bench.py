@@ -1,4 +1,4 @@
-"""Our solver beside CASSINI's grid, greedy, a Rust peer and CP-SAT on the same links: who claims, loses and proves what.
+"""Our solver beside CASSINI's grid, greedy, a Rust peer and CP-SAT on the same links: who claims, loses, proves what.
 
 ``make bench`` prints the table of TARGETS with our row, and how many pairs a second are scored. Scores are judged by
 an evaluator that shares nothing with ours (`tests.bench.compatibility.exact`).
