@@ -18,6 +18,7 @@ from pipeline.cli.demo import demo
 from pipeline.cli.ingest import ingest
 from pipeline.cli.profile import profile
 from pipeline.cli.query import query
+from pipeline.cli.rank import rank
 from pipeline.cli.record import record
 from pipeline.cli.report import report
 from pipeline.cli.sql import sql
@@ -34,6 +35,7 @@ COMMANDS: Final[dict[str, Callable[..., Any]]] = {
     "query": query,
     "sql": sql,
     "compat": compat,
+    "rank": rank,
     "report": report,
 }
 """Every command; its module parses, calls one function and prints. Heavy libraries are imported inside it."""

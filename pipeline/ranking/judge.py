@@ -1,0 +1,127 @@
+"""`Judge`: scores, shifts and slowdown of one candidate after the other on one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from pipeline.compat.result import JobShift
+from pipeline.ranking.components import Components
+from pipeline.ranking.crossings import crossings_of
+from pipeline.ranking.ports import Ports
+from pipeline.ranking.result import RankedCandidate
+from pipeline.ranking.senders import senders_of
+from pipeline.topology import Router
+from profiler.errors import BadInput
+
+if TYPE_CHECKING:
+    from pipeline.ranking.candidate import Candidate
+    from pipeline.ranking.components import Component
+    from pipeline.ranking.crossings import Place
+    from pipeline.topology import Cluster
+    from profiler.phases import TrafficProfile
+
+__all__ = ["Judge"]
+
+
+class Judge:
+    """Judges placements on one cluster, and remembers what comes again.
+
+    Parameters
+    ----------
+    profiles
+        What one rank of each job sends.
+    topology
+        Links, and where jobs stand.
+    hosts
+        Every host on which a candidate would put a rank.
+    seed
+        Of the jitter in the simulation.
+
+    Raises
+    ------
+    BadInput
+        If the ranks of a standing job cannot reach each other.
+    UsageError
+        If a profile makes no sense.
+    """
+
+    def __init__(
+        self, *, profiles: Mapping[str, TrafficProfile], topology: Cluster, hosts: Collection[str], seed: int
+    ) -> None:
+        standing = {placement.host for placement in topology.placements}
+        self._capacities_bps = {link.link_id: link.capacity_bps for link in topology.links}
+        self._senders = senders_of(profiles)
+        self._ports = Ports(topology.links, standing=standing)
+        self._router = Router(topology.links, hosts=standing | {host for host in hosts if self._ports.has(host)})
+        self._components = Components(self._senders, seed=seed)
+        rings = {job: list(ring) for job, ring in groupby(topology.placements, key=lambda placement: placement.job_id)}
+        self._standing = {job: self._router.ring_load(ring) for job, ring in rings.items() if job in self._senders}
+        self.warnings = tuple(
+            f"job {job} stands, but no profile of it is given: nothing was counted for it"
+            for job in sorted(rings.keys() - self._senders.keys())
+        )
+
+    def judge(self, candidate: Candidate) -> RankedCandidate:
+        """Return a candidate with its scores, or with the reason why it has none."""
+        try:
+            loads = {**self._standing, **self._own_loads(candidate)}
+        except BadInput as error:
+            return RankedCandidate(id=candidate.id, reason=str(error))
+        crossings = crossings_of(loads, capacities_bps=self._capacities_bps, senders=self._senders)
+        components = list(self._components.of(crossings))
+        rhythmic = [job for job in loads if self._senders[job].rhythm is not None]
+        scores = [pair for one in components for pair in zip(one.crossings, one.scores, strict=True)]
+        worst = min(scores, key=lambda pair: (pair[1], pair[0].places), default=None)
+        reasons = [one.slowdown.reason for one in components if one.slowdown.reason]
+        return RankedCandidate(
+            id=candidate.id,
+            score_mean=_mean(components, [one.scores for one in components]),
+            score_worst=1.0 if worst is None else worst[1],
+            score_bound=_mean(components, [one.own_scores for one in components]),
+            predicted_slowdown=None if reasons else _mean_slowdown(components, rhythmic),
+            slowdowns={job: ratio for one in components for job, ratio in sorted(one.slowdown.by_job.items())},
+            shifts=_shifts(components, own=[job for job in rhythmic if job in candidate.jobs]),
+            n_links=sum(len(crossing.places) for crossing, _ in scores),
+            worst_link=None if worst is None or worst[1] >= 1 else worst[0].places[0][0],
+            reason="; ".join(reasons),
+            warnings=self._warnings(candidate),
+        )
+
+    def _own_loads(self, candidate: Candidate) -> dict[str, Mapping[Place, float]]:
+        loads: dict[str, Mapping[Place, float]] = {}
+        for job, hosts in candidate.jobs.items():
+            if job not in self._senders:
+                raise BadInput(f"job {job!r}: no profile of it is given; give one, or record the ports of its hosts")
+            loads[job] = self._router.ring_load(self._ports.ring(job, hosts))
+        return loads
+
+    def _warnings(self, candidate: Candidate) -> tuple[str, ...]:
+        return tuple(
+            f"job {job} has no period ({self._senders[job].profile.status}): it takes capacity and gets no shift"
+            for job in sorted(candidate.jobs)
+            if self._senders[job].rhythm is None
+        )
+
+
+def _mean(components: Sequence[Component], scores: Sequence[Sequence[float]]) -> float:
+    """Return the mean score over all links and directions; 1 if there is none."""
+    weighted = [
+        (len(crossing.places), score)
+        for one, own in zip(components, scores, strict=True)
+        for crossing, score in zip(one.crossings, own, strict=True)
+    ]
+    n_links = sum(n_places for n_places, _ in weighted)
+    return sum(n_places * score for n_places, score in weighted) / n_links if n_links else 1.0
+
+
+def _mean_slowdown(components: Sequence[Component], jobs: Sequence[str]) -> float | None:
+    """Return the mean over all periodic jobs; one that no contended link can slow runs as if alone."""
+    lost = sum(ratio - 1 for one in components for ratio in one.slowdown.by_job.values())
+    return 1 + lost / len(jobs) if jobs else None
+
+
+def _shifts(components: Sequence[Component], *, own: Sequence[str]) -> tuple[JobShift, ...]:
+    shifts_s = dict.fromkeys(own, 0.0) | {job: shift_s for one in components for job, shift_s in one.shifts_s.items()}
+    return tuple(JobShift(job=job, shift_s=shifts_s[job]) for job in sorted(shifts_s))

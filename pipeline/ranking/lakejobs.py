@@ -1,0 +1,94 @@
+"""`read_lake_jobs`: what the jobs of a lake send, and where they stand; what a ranking starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipeline.meetings import Meeting, demand_on, find_meetings, job_profiles, own_profiles
+from pipeline.profiles import profile_lake, profile_tables
+from pipeline.sql import open_lake
+from pipeline.topology import Cluster, Link, Placement, read_cluster
+from profiler.errors import BadInput
+from profiler.store import Lake
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from profiler.phases import TrafficProfile
+
+__all__ = ["LakeJobs", "read_lake_jobs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeJobs:
+    """Links and standing jobs, and what one rank of each job sends: its own demand, corrected for congestion."""
+
+    topology: Cluster
+    profiles: Mapping[str, TrafficProfile]
+
+
+def read_lake_jobs(
+    lake: str | Path,
+    *,
+    cluster: str | Path | None = None,
+    on_port: Callable[[int, int], None] = lambda _n_done, _n_ports: None,
+) -> LakeJobs:
+    """Profile the ports of a lake, as `pipeline.analyze` does, and return its jobs.
+
+    Tables ``profiles`` and ``phases`` are replaced, and if a cluster file is given, those of links and jobs.
+
+    Parameters
+    ----------
+    lake
+        Folder of the lake.
+    cluster
+        TOML file of links and jobs; by default those that the lake knows from an earlier analysis.
+    on_port
+        Called after each port with the number of ports done and their total.
+
+    Raises
+    ------
+    BadInput
+        If the cluster file is missing or wrong, or none is given and the lake knows no link.
+    LakeError
+        If the lake is missing or damaged, or cannot be written.
+    """
+    store = Lake.open(lake)
+    if cluster is not None:
+        store.replace_all(read_cluster(cluster).to_tables())
+    topology = _topology(store)
+    with open_lake(store.root) as database:
+        ports = database.run("series_by_port").to_pylist()
+    series = profile_lake(store, ports, on_port=on_port)
+    store.replace_all(profile_tables(series.values()))
+    with open_lake(store.root) as database:
+        jobs = database.run("profiles_by_job").to_pylist()
+        meetings = find_meetings(
+            database.run("jobs_by_link", min_jobs=2).to_pylist(),
+            overlaps=database.run("contention_by_link").to_pylist(),
+        )
+    own = own_profiles(
+        job_profiles(jobs, {series_id: one.profile for series_id, one in series.items()}),
+        meetings,
+        bottlenecks_bps={job["job_id"]: job["bottleneck_bps"] for job in jobs},
+    )
+    return LakeJobs(topology=topology, profiles={job["job_id"]: _of_rank(job, own) for job in jobs})
+
+
+def _topology(store: Lake) -> Cluster:
+    links = tuple(Link(**row) for row in store.read("links").to_pylist())
+    if not links:
+        raise BadInput(f"lake {store.root}: knows no link; give the cluster file, --cluster cluster.toml")
+    rows = sorted(store.read("placements").to_pylist(), key=lambda row: (row["job_id"], row["rank"]))
+    return Cluster(links=links, placements=tuple(Placement(**row) for row in rows))
+
+
+def _of_rank(job: Mapping[str, Any], own: Mapping[str, TrafficProfile]) -> TrafficProfile:
+    """Return what one rank sends; the series that is known best may carry several."""
+    name, weight_frac = job["job_id"], job["weight_frac"]
+    if weight_frac is None:
+        return own[name]
+    port = Meeting(link="", direction="", capacity_bps=float("inf"), load_frac={name: 1 / weight_frac})
+    return demand_on(port, own)[name]

@@ -1,0 +1,100 @@
+"""`Ports`: from the hosts that a candidate names to the ports at which its ranks enter the network."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from pipeline.topology import Placement
+from profiler.errors import BadInput
+
+if TYPE_CHECKING:
+    from pipeline.topology import Link
+
+__all__ = ["Ports"]
+
+_SWITCH_TIERS: Final = frozenset({"leaf", "spine"})
+
+MAX_SHOWN: Final = 8
+"""A message lists so many ports of a host."""
+
+
+class Ports:
+    """The ports of every host of a network.
+
+    Parameters
+    ----------
+    links
+        All cables.
+    standing
+        Hosts on which ranks stand already.
+    """
+
+    def __init__(self, links: Sequence[Link], *, standing: Iterable[str]) -> None:
+        self._ends: defaultdict[str, list[str]] = defaultdict(list)
+        for link in links:
+            for end in (link.a, link.b):
+                self._ends[_node(end)].append(end)
+        self._switches = _switches(links) - set(standing)
+
+    def has(self, host: str) -> bool:
+        """Return whether a node of this name can be a host."""
+        return host in self._ends and host not in self._switches
+
+    def ring(self, job: str, hosts: Sequence[str]) -> tuple[Placement, ...]:
+        """Return where the ranks of a job stand.
+
+        Parameters
+        ----------
+        job
+            Name of the job.
+        hosts
+            One a rank: ``host``, ``host:device`` or ``host:device/port``.
+
+        Raises
+        ------
+        BadInput
+            If a host is not in the network, is a switch, or has several ports and none is named.
+        """
+        return tuple(self._placement(job, rank, text=text) for rank, text in enumerate(hosts))
+
+    def _placement(self, job: str, rank: int, *, text: str) -> Placement:
+        host, _, wanted = text.partition(":")
+        of_host = self._ends.get(host)
+        if of_host is None:
+            raise BadInput(f"job {job!r}: no link ends at host {host!r}; correct its name, or add its links")
+        if host in self._switches:
+            raise BadInput(f"job {job!r}: {host!r} is a switch, through which other hosts send; name a host")
+        fitting = [end for end in of_host if wanted in ("", _interface(end), _interface(end).partition("/")[0])]
+        if len(fitting) != 1:
+            raise BadInput(f"job {job!r}: {text!r} is the end of {len(fitting)} links, not one; {_choice(of_host)}")
+        device, _, port = _interface(fitting[0]).partition("/")
+        return Placement(job_id=job, rank=rank, host=host, device=device, port=port)
+
+
+def _switches(links: Sequence[Link]) -> set[str]:
+    """Return the nodes with a link between switches, and those that alone connect another node to the rest."""
+    neighbours: defaultdict[str, set[str]] = defaultdict(set)
+    switches = set()
+    for link in links:
+        a, b = _node(link.a), _node(link.b)
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+        if link.tier in _SWITCH_TIERS:
+            switches |= {a, b}
+    stubs = {node for node, near in neighbours.items() if len(near) == 1}
+    return switches | {node for node, near in neighbours.items() if len(near) > 1 and near & stubs}
+
+
+def _choice(ends: Sequence[str]) -> str:
+    shown = ", ".join(ends[:MAX_SHOWN]) + (", …" if len(ends) > MAX_SHOWN else "")
+    return f"name one of its ports: {shown}"
+
+
+def _node(end: str) -> str:
+    return end.partition(":")[0]
+
+
+def _interface(end: str) -> str:
+    return end.partition(":")[2]
