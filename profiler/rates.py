@@ -10,6 +10,7 @@ import numpy as np
 
 from profiler.schema import Flag
 from profiler.signals import RateSeries, unit_error
+from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["rate_series"]
 
 UNBOUNDED_BITS: Final = 64
+GAUGE_NOTE: Final = "a gauge: rates as their source averaged them, over windows that it does not tell"
 
 
 def rate_series(
@@ -71,7 +73,15 @@ def _rate(series: Series, t_ns: NDArray[np.int64], value: NDArray[np.int64]) -> 
     if series.kind == "delta":
         # Bytes of a delta came after the read before, so the first one's window is not known.
         return RateSeries.from_deltas(t_ns, value[1:])
+    if series.kind == "gauge":
+        return _from_gauge(t_ns, value)
     return RateSeries.from_counter(t_ns, value, width_bits=_width_bits(series))
+
+
+def _from_gauge(t_ns: NDArray[np.int64], value: NDArray[np.int64]) -> RateSeries:
+    """Return the rate of a gauge of bytes/s: each value is taken for the mean since the one before."""
+    rate = RateSeries.from_deltas(t_ns, value[1:] * (np.diff(t_ns) / NS_PER_S))
+    return replace(rate, notes=(*rate.notes, GAUGE_NOTE))
 
 
 def _width_bits(series: Series) -> int:

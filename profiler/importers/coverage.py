@@ -52,9 +52,13 @@ class Coverage:
     def saw(self, t_ns: NDArray[np.int64]) -> None:
         """Widen the range of times."""
         if t_ns.size:
-            first_ns, last_ns = int(t_ns.min()), int(t_ns.max())
-            self.t_first_ns = first_ns if self.t_first_ns is None else min(self.t_first_ns, first_ns)
-            self.t_last_ns = last_ns if self.t_last_ns is None else max(self.t_last_ns, last_ns)
+            self.saw_at(int(t_ns.min()))
+            self.saw_at(int(t_ns.max()))
+
+    def saw_at(self, t_ns: int) -> None:
+        """Widen the range of times by one."""
+        self.t_first_ns = t_ns if self.t_first_ns is None else min(self.t_first_ns, t_ns)
+        self.t_last_ns = t_ns if self.t_last_ns is None else max(self.t_last_ns, t_ns)
 
     def skip(self, what: str, why: str) -> None:
         """Note something that was passed over."""

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from profiler.importers.sink import Sink
     from profiler.store.series import Series
 
-__all__ = ["LONGEST_WINDOW_NS", "Feed"]
+__all__ = ["LONGEST_WINDOW_NS", "Feed", "Readings"]
 
 LONGEST_WINDOW_NS: Final = (1 << 31) - 1
 """The longest window that table ``samples`` can hold; a longer one is 0: since the sample before."""
+
+BLOCK_READINGS: Final = 4096
+"""Readings of one series that wait to be written together."""
 
 
 class Feed:
@@ -60,3 +63,36 @@ class Feed:
         self._last_ns = int(t_ns[-1])
         self.n_written += t_ns.size
         self._sink.write_samples(self._series_id, t_ns, value, window_ns=window_ns)
+
+
+class Readings:
+    """Takes single readings of many series and writes them to a sink, a block of each at a time."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._feeds: dict[int, Feed] = {}
+        self._waiting: dict[int, tuple[list[int], list[int]]] = {}
+
+    def add(self, series: Series, *, t_ns: int, value: int) -> None:
+        """Take one reading, in the canonical unit of its series."""
+        key = series.series_id
+        if key not in self._feeds:
+            self._feeds[key] = Feed(series, self._sink)
+            self._waiting[key] = ([], [])
+        times_ns, values = self._waiting[key]
+        times_ns.append(t_ns)
+        values.append(value)
+        if len(values) >= BLOCK_READINGS:
+            self._flush(key)
+
+    def close(self) -> int:
+        """Write what waits; return how many samples were written in all."""
+        for key, feed in self._feeds.items():
+            self._flush(key)
+            feed.close()
+        return sum(feed.n_written for feed in self._feeds.values())
+
+    def _flush(self, key: int) -> None:
+        t_ns, values = (np.array(column, dtype=np.int64) for column in self._waiting[key])
+        self._waiting[key] = ([], [])
+        self._feeds[key].write(t_ns, values)

@@ -39,12 +39,15 @@ class Options:
         Width of the bins in which a capture's bytes are counted, 1 us to 2 s.
     series_by
         What one series of a capture is: all traffic of a pair of addresses in one direction, or one flow.
+    time_from
+        What tells when a file without times was taken: its ``name``, or its time of modification, ``mtime``.
     """
 
     host: str | None = None
     mapping: Mapping | None = None
     bin_s: float = 1e-3
     series_by: Literal["pair", "flow"] = "pair"
+    time_from: Literal["name", "mtime"] = "name"
 
     def __post_init__(self) -> None:
         if not SHORTEST_BIN_S <= self.bin_s <= LONGEST_BIN_S:
@@ -75,6 +78,8 @@ class Importer:
         Reads an input into a sink. What is wrong with it after the first sound row goes into the coverage.
     parameters
         The options that change what this importer reads, for the key of a recording.
+    is_instant
+        Whether its files hold one instant, and often no time: the same content at another time is another input.
     events
         Reads an input whose rows are collectives, and what is wrong with it; None where rows are something else.
     """
@@ -85,4 +90,5 @@ class Importer:
     recognises: Callable[[Input, bytes, Options], bool]
     read: Callable[[Input, Sink, Options], Coverage]
     parameters: Callable[[Options], dict[str, Any]]
+    is_instant: bool = False
     events: Callable[[Input, Options], tuple[list[CollectiveEvents], list[str]]] | None = None

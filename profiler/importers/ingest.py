@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profiler.errors import BadInput, LakeError
@@ -12,11 +13,11 @@ from profiler.importers.inputs import Input, inputs_of
 from profiler.importers.recorder import merge_recording, recordings_of, series_of
 from profiler.importers.registry import importer_of
 from profiler.importers.report import IngestReport, InputReport, InputStatus
+from profiler.importers.trees import tree_digest
 from profiler.store import Lake, Recording, file_digest, recording_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from profiler.importers.coverage import Coverage
     from profiler.importers.importer import Importer
@@ -114,8 +115,14 @@ def _ingest_input(source: Input, lake: Lake, *, options: Options, format: str | 
 
 def _recording(source: Input, importer: Importer, options: Options) -> Recording:
     parameters = importer.parameters(options)
+    if importer.is_instant:
+        taken = {"modified_s": source.modified_s} if options.time_from == "mtime" else {"name": Path(source.name).name}
+        parameters |= taken
     key = recording_id(
-        file_digest(source.path), parser=importer.name, parser_version=importer.version, parameters=parameters
+        tree_digest(source.path) if source.is_tree else file_digest(source.path),
+        parser=importer.name,
+        parser_version=importer.version,
+        parameters=parameters,
     )
     return Recording(recording_id=key, source=source.name, format=importer.name, parameters=parameters)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import shutil
 import sys
 import tarfile
@@ -15,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from profiler.errors import BadInput
 from profiler.importers.contents import HEAD_BYTES, head_of, inflated, kind_of
+from profiler.importers.trees import names_tree, sys_root, unpacked_tar
 from profiler.store.database import MANIFEST_NAME
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ __all__ = ["STDIN", "Input", "inputs_of", "total_bytes"]
 
 STDIN: Final = "-"
 _COPY_BYTES: Final = 1 << 20
+_PEEKED_MEMBERS: Final = 64
+"""Members of an archive by which a tree of ``/sys`` is told; its folders come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +39,15 @@ class Input:
     name
         As people know it: a path, ``-``, or ``archive!member``.
     path
-        A file that holds its bytes, or the folder of a lake.
+        A file that holds its bytes, or the folder of a lake or of a saved tree of ``/sys``.
     asked
         Whether it was named by the caller; what was found in a folder or an archive may be passed over.
     advance
         Called with the number of bytes of ``path`` that each step has read.
     host
         Host of counters that name none; empty: `stem`.
+    modified_s
+        When it was modified, in s since the epoch; None where that is not known, as of standard input.
     """
 
     name: str
@@ -49,11 +55,17 @@ class Input:
     asked: bool = True
     advance: Callable[[int], object] = int
     host: str = ""
+    modified_s: float | None = None
 
     @property
     def is_lake(self) -> bool:
         """Whether it is the folder of a lake."""
-        return self.path.is_dir()
+        return (self.path / MANIFEST_NAME).is_file()
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether it is the folder of a saved tree of ``/sys``."""
+        return self.path.is_dir() and not self.is_lake
 
     @property
     def stem(self) -> str:
@@ -111,6 +123,9 @@ def _inputs_of_folder(root: Path, *, advance: Callable[[int], object]) -> Iterat
     if (root / MANIFEST_NAME).is_file():
         yield Input(name=str(root), path=root, advance=advance)
         return
+    if sys_root(root) is not None:
+        yield Input(name=str(root), path=root, advance=advance, modified_s=root.stat().st_mtime)
+        return
     for entry in sorted(root.iterdir()):
         if entry.name.startswith("."):
             continue
@@ -123,14 +138,17 @@ def _inputs_of_folder(root: Path, *, advance: Callable[[int], object]) -> Iterat
 
 def _inputs_of_stream(stream: IO[bytes], *, name: str, advance: Callable[[int], object]) -> Iterator[Input]:
     with _spooled(stream) as spool:
-        yield from _inputs_of_file(spool, name=name, advance=advance, asked=True)
+        if _is_archive(spool):
+            yield from _members(spool, name=name, advance=advance)
+        else:
+            yield Input(name=name, path=spool, advance=advance)
 
 
 def _inputs_of_file(path: Path, *, name: str, advance: Callable[[int], object], asked: bool) -> Iterator[Input]:
     if _is_archive(path):
-        yield from _members(path, name=name, advance=advance)
+        yield from _members(path, name=name, advance=advance, modified_s=path.stat().st_mtime)
     else:
-        yield Input(name=name, path=path, asked=asked, advance=advance)
+        yield Input(name=name, path=path, asked=asked, advance=advance, modified_s=path.stat().st_mtime)
 
 
 def _is_archive(path: Path) -> bool:
@@ -140,8 +158,14 @@ def _is_archive(path: Path) -> bool:
         return False
 
 
-def _members(path: Path, *, name: str, advance: Callable[[int], object]) -> Iterator[Input]:
-    stream = io.BufferedReader(_PieceReader(inflated(path, name=name, advance=advance)), _COPY_BYTES)
+def _members(
+    path: Path, *, name: str, advance: Callable[[int], object], modified_s: float | None = None
+) -> Iterator[Input]:
+    if _is_tree(path, name=name):
+        with unpacked_tar(_unpacking(path, name=name, advance=advance), name=name) as folder:
+            yield Input(name=name, path=folder, modified_s=modified_s)
+        return
+    stream = _unpacking(path, name=name, advance=advance)
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
@@ -150,9 +174,24 @@ def _members(path: Path, *, name: str, advance: Callable[[int], object]) -> Iter
                 content = archive.extractfile(member)
                 if content is not None:
                     with _spooled(content) as spool:
-                        yield Input(name=f"{name}!{member.name}", path=spool, asked=False)
+                        yield Input(
+                            name=f"{name}!{member.name}", path=spool, asked=False, modified_s=float(member.mtime)
+                        )
     except tarfile.TarError as error:
         raise BadInput(f"{name}: tar archive damaged ({error}); members before were read; fetch it again") from error
+
+
+def _is_tree(path: Path, *, name: str) -> bool:
+    """Return whether an archive is of a tree of ``/sys``, by the names of its first members."""
+    try:
+        with tarfile.open(fileobj=_unpacking(path, name=name), mode="r|") as archive:
+            return any(names_tree(member.name) for member in itertools.islice(archive, _PEEKED_MEMBERS))
+    except (tarfile.TarError, BadInput):  # whoever reads it will say what is wrong with it
+        return False
+
+
+def _unpacking(path: Path, *, name: str, advance: Callable[[int], object] = int) -> io.BufferedReader:
+    return io.BufferedReader(_PieceReader(inflated(path, name=name, advance=advance)), _COPY_BYTES)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from profiler.errors import BadInput
 from profiler.importers.coverage import Coverage
@@ -38,8 +38,18 @@ def read_counters(
     mapping: str | Path | None = None,
     host: str | None = None,
     bin_s: float = 1e-3,
+    time_from: Literal["name", "mtime"] = "name",
 ) -> tuple[Counters, list[str]]:
     """Read the series of a file, of all files of a folder or archive, or of standard input (``-``).
+
+    Parameters
+    ----------
+    path
+        What to read.
+    format
+        Importer to take, whatever the content.
+    mapping, host, bin_s, time_from
+        See `profiler.importers.Options`.
 
     Returns
     -------
@@ -57,7 +67,8 @@ def read_counters(
     BadInput
         If nothing could be read.
     """
-    options = Options(host=host, mapping=None if mapping is None else read_mapping(mapping), bin_s=bin_s)
+    told = None if mapping is None else read_mapping(mapping)
+    options = Options(host=host, mapping=told, bin_s=bin_s, time_from=time_from)
     sink, problems = _read_all(path, options, format=format, read=_read_samples)
     return sink.counters(), problems
 

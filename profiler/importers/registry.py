@@ -9,6 +9,14 @@ from profiler.importers.capture import CAPTURE
 from profiler.importers.collective import FLIGHT_RECORDER, KINETO, NCCL_INSPECTOR
 from profiler.importers.contents import kind_of
 from profiler.importers.delimited import DELIMITED
+from profiler.importers.dumps.collectl import COLLECTL
+from profiler.importers.dumps.ethtool import ETHTOOL
+from profiler.importers.dumps.perfquery import PERFQUERY
+from profiler.importers.dumps.sadf import SADF
+from profiler.importers.metrics.answer import PROMETHEUS
+from profiler.importers.metrics.page import METRICS_PAGE
+from profiler.importers.nsys import NSYS
+from profiler.importers.sysfs import SYSFS
 
 if TYPE_CHECKING:
     from profiler.importers.importer import Importer, Options
@@ -20,10 +28,18 @@ __all__ = ["IMPORTERS", "importer_of"]
 IMPORTERS: Final[dict[str, Importer]] = {
     "recorder": RECORDER,
     "capture": CAPTURE,
+    "nsys": NSYS,
+    "sysfs": SYSFS,
     "delimited": DELIMITED,
     "kineto": KINETO,
     "nccl_inspector": NCCL_INSPECTOR,
     "flight_recorder": FLIGHT_RECORDER,
+    "prometheus": PROMETHEUS,
+    "sadf": SADF,
+    "perfquery": PERFQUERY,
+    "ethtool": ETHTOOL,
+    "collectl": COLLECTL,
+    "metrics": METRICS_PAGE,
 }
 """Importers by name, in the order in which they are asked."""
 
@@ -51,7 +67,7 @@ def importer_of(source: Input, options: Options, *, forced: str | None = None) -
         if forced not in IMPORTERS:
             raise UsageError(f"format {forced!r}: unknown; expected one of {', '.join(IMPORTERS)}")
         return IMPORTERS[forced]
-    head = b"" if source.is_lake else source.head()
+    head = b"" if source.path.is_dir() else source.head()
     for importer in IMPORTERS.values():
         if importer.recognises(source, head, options):
             return importer

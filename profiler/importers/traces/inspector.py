@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
 from profiler.errors import BadInput
+from profiler.importers.lines import lines_of
 from profiler.importers.traces.gathering import Gathering, Member
 from profiler.importers.traces.sizes import amount, possible_bytes
 from profiler.importers.traces.texts import text_of
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["is_inspector", "read_inspector"]
 
-MAX_LINE_BYTES: Final = 16 << 20
 _NS_PER_US: Final = 1000
 _PARTS: Final = (("coll_perf", "coll"), ("p2p_perf", "p2p"))
 _MARKS: Final = (b'"coll_perf"', b'"p2p_perf"')
@@ -65,7 +65,9 @@ def read_inspector(source: Input, options: Options) -> tuple[list[CollectiveEven
     numbers: dict[tuple[Member, str], set[int]] = {}
     problems: list[str] = []
     n_dumped = n_wrong = first_wrong = 0
-    for i_line, line in enumerate(_lines(source, problems), start=1):
+    for i_line, line in enumerate(lines_of(source, problems), start=1):
+        if not line.strip():
+            continue
         record = _record(line, host=options.host or source.default_host)
         if record is None:
             n_wrong, first_wrong = n_wrong + 1, first_wrong or i_line
@@ -96,22 +98,6 @@ def _notes(*, n_dumped: int, n_missing: int) -> list[str]:
 
 def _n_missing(numbers: Iterable[set[int]]) -> int:
     return sum(max(seen) - min(seen) + 1 - len(seen) for seen in numbers)
-
-
-def _lines(source: Input, problems: list[str]) -> Iterator[bytes]:
-    """Yield the lines that are not blank, until the end or the first damage, which becomes a problem."""
-    rest = b""
-    try:
-        for piece in source.pieces():
-            *lines, rest = (rest + piece).split(b"\n")
-            yield from (line for line in lines if line.strip())
-            if len(rest) > MAX_LINE_BYTES:
-                problems.append(f"{source.name}: a line of more than {MAX_LINE_BYTES} bytes; read up to there")
-                return
-    except BadInput as error:
-        problems.append(str(error))
-    if rest.strip():
-        yield rest
 
 
 def _record(line: bytes, *, host: str) -> _Record | None:

@@ -1,0 +1,1 @@
+"""What command-line tools print of counters: perfquery, ethtool, sar, collectl."""

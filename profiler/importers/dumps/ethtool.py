@@ -1,0 +1,108 @@
+"""Importer of what ``ethtool -S`` prints: a driver's counters of one interface, one instant or many.
+
+Names are the driver's own. Known are the common ones and those of mlx5 [1]_, where ``_phy`` counts what is on the wire,
+``vport_rdma`` what RDMA moves past the kernel, and the plain ones what the kernel sees.
+
+References
+----------
+.. [1] Linux, Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from profiler.errors import BadInput
+from profiler.importers.coverage import Coverage
+from profiler.importers.feed import Readings
+from profiler.importers.importer import Importer, Options
+from profiler.importers.instants import Instants, host_of, time_in
+from profiler.importers.lines import lines_of
+from profiler.store.series import Series
+
+if TYPE_CHECKING:
+    from profiler.importers.inputs import Input
+    from profiler.importers.sink import Sink
+
+__all__ = ["ETHTOOL"]
+
+_BEGIN: Final = b"NIC statistics:"
+_COMMAND: Final = re.compile(r"#?\s*ethtool\s+-S\s+(\S+)")
+_COUNTER: Final = re.compile(r"\s+(?P<name>\S[^:]*):\s*(?P<value>-?\d+)\s*$")
+_KNOWN: Final = re.compile(
+    r"(?P<way>rx|tx)_(?P<what>bytes|packets|bytes_phy|packets_phy|vport_rdma_unicast_(?:bytes|packets))"
+)
+_LARGEST: Final = 1 << 63
+
+
+def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: ARG001 - as every importer
+    return any(line.strip() == _BEGIN for line in head.splitlines()[:50])
+
+
+def _read(source: Input, sink: Sink, options: Options) -> Coverage:
+    coverage, readings, instants = Coverage(), Readings(sink), Instants(source, options)
+    host, device = host_of(source, options), ""
+    t_s: float | None = None
+    others: set[str] = set()
+    wrong: list[str] = []
+    for i_line, raw in enumerate(lines_of(source, coverage.problems), start=1):
+        line = raw.decode("utf-8", errors="replace")
+        if command := _COMMAND.match(line):
+            device = command[1]
+        elif counter := _COUNTER.fullmatch(line):
+            known = _KNOWN.fullmatch(counter["name"])
+            value = int(counter["value"])
+            if known is None:
+                others.add(counter["name"])
+            elif not 0 <= value < _LARGEST:
+                wrong.append(f"line {i_line}: {line.strip()[:60]!r}")
+            else:
+                series = _series(known, host=host, device=device or host, source=source.name)
+                t_ns = instants.t_ns(t_s, of=f"{device} {counter['name']}")
+                coverage.saw_at(t_ns)
+                coverage.n_rows += 1
+                readings.add(series, t_ns=t_ns, value=value)
+        elif line[:1].isdigit():
+            t_s = time_in(line) or t_s
+    coverage.n_samples = readings.close()
+    instants.tell(coverage)
+    if wrong:
+        coverage.problems.append(f"{source.name}: {wrong[0]}: no count; lines like it ({len(wrong)}) were left out")
+    if others:
+        coverage.skip(f"counters ({len(others)})", f"no traffic of the whole interface, such as {min(others)}")
+    if not coverage.n_samples:
+        nothing = f"{source.name}: none of rx_bytes, tx_bytes, rx_bytes_phy, tx_bytes_phy; give all of ethtool -S"
+        raise BadInput("\n".join(coverage.problems) or nothing)
+    return coverage
+
+
+def _series(known: re.Match[str], *, host: str, device: str, source: str) -> Series:
+    what = known["what"]
+    layer = "wire" if what.endswith("_phy") else "rdma_vport" if what.startswith("vport_rdma") else "netdev"
+    metric: Literal["bytes", "packets"] = "bytes" if "bytes" in what else "packets"
+    return Series(
+        host=host,
+        device=device,
+        direction="receive" if known["way"] == "rx" else "transmit",
+        metric=metric,
+        unit=metric,
+        layer=layer,
+        raw_name=known[0],
+        source=source,
+    )
+
+
+def _parameters(options: Options) -> dict[str, Any]:
+    return {"host": options.host, "time_from": options.time_from}
+
+
+ETHTOOL: Final = Importer(
+    name="ethtool",
+    version=1,
+    reads="output of ethtool -S",
+    recognises=_recognises,
+    read=_read,
+    parameters=_parameters,
+    is_instant=True,
+)

@@ -1,0 +1,144 @@
+"""When a file that holds one instant, and no time of its own, was taken."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from profiler.errors import BadInput
+
+if TYPE_CHECKING:
+    from profiler.importers.coverage import Coverage
+    from profiler.importers.importer import Options
+    from profiler.importers.inputs import Input
+
+__all__ = ["Instants", "host_of", "time_in", "whole_ns"]
+
+_EPOCH: Final = re.compile(r"(?<![0-9a-fA-Fx])(1\d{9})(?:[._](\d{1,9})|(\d{3}|\d{6}|\d{9}))?(?![0-9a-fA-F])")
+"""Seconds since the epoch from 2001 to 2033, with a fraction or further digits of ms, us or ns."""
+_CALENDAR: Final = re.compile(
+    r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)[T_ -]?([0-2]\d)[:.h-]?([0-5]\d)[:.m-]?([0-5]\d)(?:[.,](\d{1,9}))?(?!\d)"
+)
+
+
+_NS_PER_US: Final = 1000
+
+
+def whole_ns(t_s: float) -> int:
+    """Return a time of today, given in s since the epoch, in ns, to the microsecond that a float can tell."""
+    return round(t_s * 1e6) * _NS_PER_US
+
+
+class Instants:
+    """Gives readings without a time that of their file, once each."""
+
+    def __init__(self, source: Input, options: Options) -> None:
+        self._source = source
+        self._options = options
+        self._undated: set[str] = set()
+
+    def t_ns(self, t_s: float | None, *, of: str) -> int:
+        """Return the time of a reading, UTC epoch ns.
+
+        Parameters
+        ----------
+        t_s
+            The time that the file tells; None if it tells none.
+        of
+            What was read, in words.
+
+        Raises
+        ------
+        BadInput
+            If nothing tells the time, or two readings of one thing have none.
+        """
+        if t_s is not None:
+            return whole_ns(t_s)
+        if of in self._undated:
+            raise BadInput(
+                f"{self._source.name}: {of} stands there more than once, and nothing says when; print the time before "
+                "each, as in: date -u +%s.%N; perfquery -x"
+            )
+        self._undated.add(of)
+        return whole_ns(_instant_of(self._source, self._options).t_s)
+
+    def tell(self, coverage: Coverage) -> None:
+        """Say where the time of undated readings was found."""
+        if self._undated:
+            origin = _instant_of(self._source, self._options).origin
+            coverage.skip(f"times of {len(self._undated)} readings", f"not in the file; taken: {origin}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Instant:
+    """A time in s since the epoch, and where it was found."""
+
+    t_s: float
+    origin: str
+
+
+def _instant_of(source: Input, options: Options) -> _Instant:
+    """Return when a file was taken, from where the caller says that it is told.
+
+    A file's time of modification is taken only on demand: copies have the time of the copying, and rates from it would
+    be wrong by orders of magnitude.
+
+    Parameters
+    ----------
+    source
+        A file, or the folder of a tree of files.
+    options
+        ``time_from`` is ``name`` or ``mtime``.
+
+    Raises
+    ------
+    BadInput
+        If that does not tell it.
+    """
+    if options.time_from == "mtime":
+        if source.modified_s is None:
+            raise BadInput(f"{source.name}: no time of modification is known; leave out --time-from mtime")
+        return _Instant(t_s=source.modified_s, origin="the file's time of modification")
+    t_s = time_in(source.name)
+    if t_s is None:
+        raise BadInput(
+            f"{source.name}: neither it nor its name says when its readings were taken; name it by its time, as in "
+            "eth0-1700000000.5.txt or eth0-2026-01-31T08:00:00.txt (UTC), or give --time-from mtime if it is no copy"
+        )
+    return _Instant(t_s=t_s, origin="the one in the file's name")
+
+
+def time_in(name: str) -> float | None:
+    """Return the time in s since the epoch that a name holds, the last one if there are several; None if none.
+
+    Examples
+    --------
+    >>> time_in("metrics-1700000000.25.prom"), time_in("h1/2023-11-14T22:13:20Z.txt"), time_in("h1.prom")
+    (1700000000.25, 1700000000.0, None)
+    """
+    epoch = list(_EPOCH.finditer(name))
+    if epoch:
+        seconds, fraction, digits = epoch[-1].groups()
+        return int(seconds) + float(f"0.{fraction or digits or 0}")
+    calendar = list(_CALENDAR.finditer(name))
+    if not calendar:
+        return None
+    *fields, fraction = calendar[-1].groups()
+    try:
+        when = datetime(*(int(field) for field in fields), tzinfo=UTC)  # type: ignore[misc, arg-type]
+    except ValueError:
+        return None
+    return when.timestamp() + float(f"0.{fraction or 0}")
+
+
+def host_of(source: Input, options: Options) -> str:
+    """Return the host of a file that names none: what the caller tells, or else the file's name without its time."""
+    if options.host is not None:
+        return options.host
+    name = source.host or Path(source.name.rpartition("!")[2]).name
+    for pattern in (_EPOCH, _CALENDAR):
+        name = pattern.sub("", name)
+    return name.split(".")[0].strip("-_ ") or source.default_host

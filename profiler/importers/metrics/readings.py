@@ -1,0 +1,107 @@
+"""`MetricReadings`: readings of metrics on their way to a sink, one metric a series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from profiler.importers.feed import Readings
+from profiler.importers.metrics.names import Metric, known_metric, series_of
+
+if TYPE_CHECKING:
+    from profiler.importers.coverage import Coverage
+    from profiler.importers.sink import Sink
+    from profiler.store.series import Series
+
+__all__ = ["MetricReadings"]
+
+LARGEST: Final = float(1 << 63)
+"""Values are stored as int64."""
+_NAMED: Final = 5
+
+
+class MetricReadings:
+    """Takes readings of known metrics.
+
+    Of several metrics that count the same (``node_infiniband_legacy_…`` and ``node_infiniband_port_…``) the first one
+    met counts, and the others are named as passed over.
+
+    Parameters
+    ----------
+    sink
+        Where readings go.
+    coverage
+        Told what was taken and what was passed over.
+    host
+        Host of metrics whose labels name none.
+    source
+        Name of the input.
+    """
+
+    def __init__(self, sink: Sink, coverage: Coverage, *, host: str, source: str) -> None:
+        self._readings = Readings(sink)
+        self._coverage = coverage
+        self._host = host
+        self._source = source
+        self._metrics: dict[str, Metric | None] = {}
+        self._series: dict[tuple[str, frozenset[tuple[str, str]]], Series | None] = {}
+        self._names: dict[int, str] = {}
+        self._passed_over: dict[str, int] = {}
+        self._n_unknown = 0
+        self._n_without_value = 0
+
+    def knows(self, name: str) -> bool:
+        """Return whether a metric of this name is traffic; count the reading as passed over where it is not."""
+        if name not in self._metrics:
+            self._metrics[name] = known_metric(name)
+        if self._metrics[name] is None:
+            self._n_unknown += 1
+            return False
+        return True
+
+    def add(self, name: str, labels: Mapping[str, str], *, t_ns: int, value: float) -> None:
+        """Take one reading of a metric that `knows`; a value that is none is counted as absent."""
+        self._coverage.n_rows += 1
+        series = self._series_of(name, labels)
+        if series is None:
+            return
+        if not 0 <= value < LARGEST:  # nor is NaN
+            self._n_without_value += 1
+            return
+        self._coverage.saw_at(t_ns)
+        self._readings.add(series, t_ns=t_ns, value=round(value))
+
+    def close(self) -> None:
+        """Write what waits, and say what was passed over."""
+        coverage = self._coverage
+        coverage.n_samples += self._readings.close()
+        for what, n_readings in list(self._passed_over.items())[:_NAMED]:
+            coverage.skip(f"{what} ({n_readings})", "one metric a series, the first that was met")
+        if self._n_without_value:
+            coverage.skip(f"readings ({self._n_without_value})", "no value: NaN, infinite, negative or too large")
+        if self._n_unknown:
+            coverage.skip(f"readings ({self._n_unknown})", "metrics that count no traffic of a port")
+
+    def _series_of(self, name: str, labels: Mapping[str, str]) -> Series | None:
+        """Return the series of a metric; None where another metric counts the same."""
+        who = (name, frozenset(labels.items()))
+        if who not in self._series:
+            metric = self._metrics[name]
+            series = None if metric is None else series_of(metric, name, labels, host=self._host, source=self._source)
+            if series is not None and series.series_id in self._names:
+                what = f"{name}, counted by {self._names[series.series_id]}"
+                self._passed_over[what] = 0
+                series = None
+            elif series is not None:
+                self._names[series.series_id] = name
+            self._series[who] = series
+        series = self._series[who]
+        if series is None:
+            self._count_passed_over(name)
+        return series
+
+    def _count_passed_over(self, name: str) -> None:
+        for what in self._passed_over:
+            if what.startswith(f"{name}, "):
+                self._passed_over[what] += 1
+                return

@@ -1,0 +1,105 @@
+"""Importer of saved trees of ``/sys``: the counters of RDMA ports and interfaces at one instant.
+
+The collectors read them, as they read a host's own, so that a saved tree and a recording give the same series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from profiler.collectors import COLLECTORS
+from profiler.collectors.base import Collector, Source, open_counters
+from profiler.errors import BadInput, NotHere, SourceBroken
+from profiler.importers.coverage import Coverage
+from profiler.importers.feed import Readings
+from profiler.importers.importer import Importer, Options
+from profiler.importers.instants import Instants, host_of
+from profiler.importers.lines import lines_of
+from profiler.importers.trees import is_ttar, sys_root, unpacked_ttar
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from profiler.importers.inputs import Input
+    from profiler.importers.sink import Sink
+
+__all__ = ["SYSFS"]
+
+
+def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: ARG001 - as every importer
+    return source.is_tree or is_ttar(head)
+
+
+def _read(source: Input, sink: Sink, options: Options) -> Coverage:
+    coverage, readings, instants = Coverage(), Readings(sink), Instants(source, options)
+    host = host_of(source, options)
+    with _tree(source, coverage) as root:
+        for collector in COLLECTORS.values():
+            for port in _ports(collector, root, coverage):
+                _take(port, collector, readings, host=host, coverage=coverage, instants=instants)
+    coverage.n_samples = readings.close()
+    instants.tell(coverage)
+    if not coverage.n_samples:
+        said = [*coverage.problems, *(f"{item.what}: {item.why}" for item in coverage.skipped)]
+        raise BadInput("\n".join([f"{source.name}: no counter of an RDMA port or an interface that is up", *said]))
+    return coverage
+
+
+@contextmanager
+def _tree(source: Input, coverage: Coverage) -> Iterator[Path]:
+    if source.is_tree:
+        yield sys_root(source.path) or source.path
+        return
+    with unpacked_ttar(lines_of(source, coverage.problems), name=source.name) as folder:
+        yield sys_root(folder) or folder
+
+
+def _ports(collector: Collector, root: Path, coverage: Coverage) -> list[Source]:
+    try:
+        return collector.find(root)
+    except SourceBroken as error:
+        coverage.problems.append(str(error))
+        return []
+
+
+def _take(
+    port: Source, collector: Collector, readings: Readings, *, host: str, coverage: Coverage, instants: Instants
+) -> None:
+    if not port.is_up:
+        coverage.skip(port.name, "its link is down")
+        return
+    try:
+        counters, broken = open_counters(port, collector, host=host)
+    except NotHere as error:
+        coverage.skip(port.name, str(error))
+        return
+    coverage.problems += map(str, broken)
+    for counter in counters:
+        try:
+            value = counter.read() * counter.spec.scale
+        except (NotHere, SourceBroken) as error:
+            coverage.problems.append(str(error))
+        else:
+            t_ns = instants.t_ns(None, of=f"{port.name} {counter.series.raw_name} {collector.name}")
+            coverage.n_rows += 1
+            coverage.saw_at(t_ns)
+            readings.add(counter.series, t_ns=t_ns, value=value)
+        finally:
+            counter.close()
+
+
+def _parameters(options: Options) -> dict[str, Any]:
+    return {"host": options.host, "time_from": options.time_from}
+
+
+SYSFS: Final = Importer(
+    name="sysfs",
+    version=1,
+    reads="saved trees of /sys",
+    recognises=_recognises,
+    read=_read,
+    parameters=_parameters,
+    is_instant=True,
+)
