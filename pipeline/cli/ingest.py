@@ -19,7 +19,7 @@ def ingest(
     files: Annotated[list[str], typer.Argument(help="Files, folders, archives or lakes; - is stdin.")],
     lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake; made if missing or empty.")],
     input_format: Annotated[
-        str | None, typer.Option("--input-format", help="recorder, delimited or capture; else told by content.")
+        str | None, typer.Option("--input-format", help="Importer to take (see README); else told by content.")
     ] = None,
     mapping: Annotated[
         str | None, typer.Option("--mapping", help="Columns of tables: a TOML file, or a name such as zhejianglab.")
@@ -31,11 +31,15 @@ def ingest(
     series_by: Annotated[
         Literal["pair", "flow"], typer.Option("--by", help="One series of a capture: a pair of addresses, or a flow.")
     ] = "pair",
+    time_from: Annotated[
+        Literal["name", "mtime"],
+        typer.Option("--time-from", help="When a file without times was taken: its name, or its modification."),
+    ] = "name",
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
 ) -> None:
-    """Read counter tables, packet captures and other lakes into a lake.
+    """Read counter tables, dumps of monitoring and tools, packet captures, traces and other lakes into a lake.
 
     Formats are told by content, whatever the file's name. What the lake holds already is left alone, so ingesting
     twice is harmless. Ends with 1 if a file failed or was sound only in part; the others are read all the same.
@@ -56,6 +60,7 @@ def ingest(
         mapping=None if mapping is None else read_mapping(mapping),
         bin_s=parse_duration_s(bin_width),
         series_by=series_by,
+        time_from=time_from,
     )
     with _progress(files) as advance:
         report = ingest_inputs(*files, lake=lake, options=options, format=input_format, advance=advance)

@@ -72,8 +72,8 @@ def _take(
         return
     try:
         counters, broken = open_counters(port, collector, host=host)
-    except NotHere as error:
-        coverage.skip(port.name, str(error))
+    except NotHere:
+        coverage.skip(port.name, f"it has no {collector.name} counters")
         return
     coverage.problems += map(str, broken)
     for counter in counters:
