@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from pipeline.topology.cluster import Cluster, Direction, Job, Link, Path, Placement
-from pipeline.topology.clusterfile import read_cluster
+from pipeline.topology.cluster import Cluster, Direction, Job, Link, Omission, Path, Placement
+from pipeline.topology.knowledge import read_cluster
 from pipeline.topology.routes import Router, route_rings
 
-__all__ = ["Cluster", "Direction", "Job", "Link", "Path", "Placement", "Router", "read_cluster", "route_rings"]
+__all__ = [
+    "Cluster",
+    "Direction",
+    "Job",
+    "Link",
+    "Omission",
+    "Path",
+    "Placement",
+    "Router",
+    "read_cluster",
+    "route_rings",
+]

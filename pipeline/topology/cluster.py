@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from profiler.schema import arrow_schema
 
-__all__ = ["Cluster", "Direction", "Job", "Link", "Path", "Placement"]
+__all__ = ["Cluster", "Direction", "HostedJob", "Job", "Knowledge", "Link", "Omission", "Path", "Placement"]
 
 Direction = Literal["forward", "backward"]
 """Along a link: forward is from its end ``a`` to its end ``b``."""
@@ -69,6 +69,34 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Omission:
+    """Something that is known of, and could not be used; and why."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostedJob:
+    """A job of which a scheduler knows the hosts alone, in order of rank; ``source`` is the file it is known from."""
+
+    job_id: str
+    hosts: tuple[str, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """What one file knows: links, jobs with the ports of their ranks, jobs with their hosts."""
+
+    links: tuple[Link, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    hosted: tuple[HostedJob, ...] = ()
+    omissions: tuple[Omission, ...] = ()
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """Links, jobs, where the jobs' ranks are, and the links that their traffic takes."""
 
@@ -76,6 +104,7 @@ class Cluster:
     jobs: tuple[Job, ...] = ()
     placements: tuple[Placement, ...] = ()
     paths: tuple[Path, ...] = ()
+    omissions: tuple[Omission, ...] = ()
 
     def to_tables(self) -> dict[str, pa.Table]:
         """Return the Arrow tables ``links``, ``jobs``, ``placements`` and ``paths`` of the schema."""

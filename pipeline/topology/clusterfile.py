@@ -1,4 +1,4 @@
-"""`read_cluster`: a TOML file of links and jobs, checked; every complaint names file, table, key and value.
+"""`read_cluster_file`: a TOML file of links and jobs, checked; every complaint names file, table, key and value.
 
 ::
 
@@ -23,12 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline.topology.cluster import Cluster, Job, Link, Placement
-from pipeline.topology.routes import route_rings
+from pipeline.topology.cluster import Knowledge, Link, Placement
 from profiler.errors import BadInput, UsageError
 from profiler.units import parse_rate_bps
 
-__all__ = ["read_cluster"]
+__all__ = ["read_cluster_file"]
 
 _TABLES: Final = ("link", "job")
 _LINK_KEYS: Final = ("id", "a", "b", "tier", "capacity")
@@ -37,8 +36,8 @@ _RANK_KEYS: Final = ("host", "device", "port")
 _TIERS: Final = ("host", "leaf", "spine")
 
 
-def read_cluster(path: str | Path) -> Cluster:
-    """Read a cluster file and route its jobs.
+def read_cluster_file(path: str | Path) -> Knowledge:
+    """Read the links and ranks of a cluster file.
 
     Parameters
     ----------
@@ -54,7 +53,7 @@ def read_cluster(path: str | Path) -> Cluster:
     document = _load(path)
     _check_keys(document, known=_TABLES, place=str(path))
     links = [_link(entry) for entry in _entries(document, "link", path)]
-    if not links:
+    if not links and "job" not in document:
         raise BadInput(f"{path}: no [[link]] table; add one for each cable")
     _check_unique((link.link_id for link in links), what="link id", place=path)
     ends = [end for link in links for end in (link.a, link.b)]
@@ -65,13 +64,8 @@ def read_cluster(path: str | Path) -> Cluster:
         if job_id in placements:
             raise BadInput(f"{entry.place}: id {job_id!r} is given twice; rename one")
         placements[job_id] = _placements(entry, job_id, ends=ends)
-    jobs = [Job(job_id=job_id, n_ranks=len(ranks), source=str(path)) for job_id, ranks in placements.items()]
     every_rank = tuple(rank for ranks in placements.values() for rank in ranks)
-    try:
-        paths = route_rings(links, every_rank)
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}") from None
-    return Cluster(links=tuple(links), jobs=tuple(jobs), placements=every_rank, paths=paths)
+    return Knowledge(links=tuple(links), placements=every_rank, source=str(path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import networkx as nx
 from pipeline.topology.cluster import Direction, Link, Path, Placement
 from profiler.errors import BadInput
 
-__all__ = ["Router", "route_rings"]
+__all__ = ["Router", "route", "route_rings"]
 
 _HOST_TIER: Final = "host"
 
@@ -45,11 +45,16 @@ def route_rings(links: Sequence[Link], placements: Sequence[Placement]) -> tuple
     shortest path (RFC 2992 hashes flows so; a share is the mean over many flows). One breadth-first search a
     destination, then time proportional to the links on the shortest paths.
     """
-    router = Router(links, hosts={placement.host for placement in placements})
+    return route(links, [list(ranks) for _, ranks in groupby(placements, key=lambda placement: placement.job_id)])
+
+
+def route(links: Sequence[Link], rings: Sequence[Sequence[Placement]]) -> tuple[Path, ...]:
+    """Send rings over the network as `route_rings` does, where a job may have several, such as one a rail."""
+    router = Router(links, hosts={placement.host for ring in rings for placement in ring})
     load_frac: defaultdict[tuple[str, str, Direction], float] = defaultdict(float)
-    for job_id, ranks in groupby(placements, key=lambda placement: placement.job_id):
-        for (link_id, direction), share in router.ring_load(list(ranks)).items():
-            load_frac[job_id, link_id, direction] += share
+    for ring in rings:
+        for (link_id, direction), share in router.ring_load(ring).items():
+            load_frac[ring[0].job_id, link_id, direction] += share
     return tuple(
         Path(job_id=job_id, link_id=link_id, direction=direction, weight_frac=weight_frac)
         for (job_id, link_id, direction), weight_frac in sorted(load_frac.items())
