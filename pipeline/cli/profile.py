@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from pipeline.cli.live_sources import Cgroups, Devices, Drivers, Ifaces, LiveSources, Pids
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
 from profiler.errors import UsageError
 
@@ -16,21 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = ["profile"]
 
-INTERVAL: Final = "1ms"
 SYS_ROOT: Final = "/sys"
 
 
 def profile(
     source: Annotated[Path | None, typer.Argument(help="A lake, a table, a capture or a trace; - is stdin.")] = None,
-    iface: Annotated[
-        list[str] | None, typer.Option("--iface", help="Live: network interface; may be repeated.")
-    ] = None,
-    device: Annotated[
-        list[str] | None, typer.Option("--device", help="Live: RDMA device, or device:port; may be repeated.")
-    ] = None,
+    iface: Ifaces = None,
+    device: Devices = None,
+    ethtool: Drivers = None,
+    pid: Pids = None,
+    cgroup: Cgroups = None,
     duration: Annotated[str | None, typer.Option("--for", help="Live: time to watch; else until Ctrl-C.")] = None,
     interval: Annotated[
-        str | None, typer.Option("--interval", help="Live: time between reads, 0.5ms or more.", show_default=INTERVAL)
+        str | None, typer.Option("--interval", help="Live: time between reads.", show_default="1ms; 10ms with probes")
     ] = None,
     mapping: Annotated[
         str | None, typer.Option("--mapping", help="SOURCE: columns of the table, a TOML file or a name.")
@@ -48,8 +47,9 @@ def profile(
 ) -> None:
     """Find the iteration period and the Up/Down phases of traffic.
 
-    Of every counter and every rank's collectives in SOURCE, or of this host's own counters, live (--iface, --device).
-    Ctrl-C ends watching and shows what was found. Ends with 3 if nothing is periodic.
+    Of every counter and every rank's collectives in SOURCE, or live: of this host's own ports (--iface, --device,
+    --ethtool), or of one job's sockets (--pid, --cgroup). Ctrl-C ends watching and shows what was found. Ends with 3
+    if nothing is periodic.
 
     Example:
 
@@ -63,9 +63,12 @@ def profile(
     from profiler.sources import read_sources
     from profiler.units import parse_rate_bps
 
-    if (source is None) == (not iface and not device):
+    asked = LiveSources(
+        ifaces=iface or (), devices=device or (), drivers=ethtool or (), pids=pid or (), cgroups=cgroup or ()
+    )
+    if (source is None) != asked.is_named:
         raise UsageError(
-            "profile: name a SOURCE, or --iface or --device to watch, not both; see offbeat profile --help"
+            "profile: name a SOURCE, or --iface, --device or --pid to watch, not both; see offbeat profile --help"
         )
     if source is not None:
         _refuse({"--for": duration, "--interval": interval, "--sys-root": sys_root}, why="SOURCE is not watched live")
@@ -75,11 +78,10 @@ def profile(
     else:
         _refuse({"--mapping": mapping, "--capacity": capacity}, why="live counters need no reading of a SOURCE")
         profiles, problems = _watch(
-            iface or [],
-            device or [],
+            asked,
             duration=duration,
-            interval=interval or INTERVAL,
-            host=host,
+            interval=interval or asked.interval,
+            host=host or socket.gethostname(),
             sys_root=sys_root or Path(SYS_ROOT),
         )
     chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
@@ -102,24 +104,25 @@ def _refuse(options: dict[str, object], *, why: str) -> None:
 
 
 def _watch(
-    ifaces: list[str], devices: list[str], *, duration: str | None, interval: str, host: str | None, sys_root: Path
+    asked: LiveSources, *, duration: str | None, interval: str, host: str, sys_root: Path
 ) -> tuple[list[TrafficProfile], list[str]]:
     from pipeline.cli.live_table import live_screen
-    from profiler.collectors import find_sources
     from profiler.live import profile_live
     from profiler.record import Sampler, opened, stop_on_signals
     from profiler.units import parse_duration_s
 
     duration_s = None if duration is None else parse_duration_s(duration)
     interval_s = parse_duration_s(interval)
-    sources = find_sources(sys_root, ifaces=ifaces, devices=devices)
+    sources, is_over = asked.find(sys_root, host=host, interval_s=interval_s)
     told: list[str] = []
-    with opened(sources, host=host or socket.gethostname()) as opening, stop_on_signals() as stop:
+    with opened(sources, host=host) as opening, stop_on_signals() as stop:
         if not opening.counters:
             raise opening.broken[-1]
         sampler = Sampler(opening.counters, interval_s=interval_s)
         with live_screen(duration_s) as show:
-            profiles = profile_live(sampler, stop=stop, duration_s=duration_s, show=show, warn=told.append)
+            profiles = profile_live(
+                sampler, stop=lambda: stop() or is_over(), duration_s=duration_s, show=show, warn=told.append
+            )
     broken = [*opening.broken, *sampler.broken]
     if not sampler.n_ticks:
         raise broken[-1]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pipeline.cli.live_sources import Cgroups, Devices, Drivers, Ifaces, LiveSources, Pids
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
 
 if TYPE_CHECKING:
@@ -21,11 +22,14 @@ __all__ = ["record"]
 
 def record(
     lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake; made if missing or empty.")],
-    iface: Annotated[list[str] | None, typer.Option("--iface", help="Network interface; may be repeated.")] = None,
-    device: Annotated[
-        list[str] | None, typer.Option("--device", help="RDMA device, or device:port; may be repeated.")
+    iface: Ifaces = None,
+    device: Devices = None,
+    ethtool: Drivers = None,
+    pid: Pids = None,
+    cgroup: Cgroups = None,
+    interval: Annotated[
+        str | None, typer.Option("--interval", help="Time between reads.", show_default="1ms; 10ms with probes")
     ] = None,
-    interval: Annotated[str, typer.Option("--interval", help="Time between reads, 0.5ms or more.")] = "1ms",
     duration: Annotated[str | None, typer.Option("--for", help="Time to record; else until Ctrl-C.")] = None,
     sys_root: Annotated[Path, typer.Option("--sys-root", help="Root of the kernel's tree.")] = Path("/sys"),
     host: Annotated[str | None, typer.Option("--host", help="Name of this host in the lake; else its own.")] = None,
@@ -33,29 +37,36 @@ def record(
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
 ) -> None:
-    """Record the counters of this host's network ports into a lake.
+    """Record the counters of this host's network ports, or of a job's own sockets, into a lake.
 
-    With no --iface and no --device: every interface that is up, and every RDMA device. Ctrl-C and SIGTERM end it
-    cleanly, with exit code 0; it ends with 1 if one of the sources could not be read, or not to the end.
+    With nothing named: every interface that is up, and every RDMA device. With --pid or --cgroup a job is recorded and
+    not its host, until its processes end. Ctrl-C and SIGTERM end it cleanly, with exit code 0; it ends with 1 if one of
+    the sources could not be read, or not to the end.
 
     Example:
 
         offbeat record --lake lake --iface eth0 --interval 1ms --for 20s
+
+        offbeat record --lake lake --pid 4711
     """
-    from profiler.collectors import find_sources
     from profiler.record import Timing, stop_on_signals
     from profiler.record import record as record_sources
     from profiler.store import Lake
     from profiler.units import parse_duration_s
 
-    timing = Timing(
-        interval_s=parse_duration_s(interval), duration_s=None if duration is None else parse_duration_s(duration)
+    asked = LiveSources(
+        ifaces=iface or (), devices=device or (), drivers=ethtool or (), pids=pid or (), cgroups=cgroup or ()
     )
-    sources = find_sources(sys_root, ifaces=iface or (), devices=device or ())
+    host = host or socket.gethostname()
+    timing = Timing(
+        interval_s=parse_duration_s(interval or asked.interval),
+        duration_s=None if duration is None else parse_duration_s(duration),
+    )
+    sources, is_over = asked.find(sys_root, host=host, interval_s=timing.interval_s)
     opened_lake = Lake.open(lake, create=True)
     with stop_on_signals() as stop, _progress(timing.duration_s) as show:
         summary = record_sources(
-            opened_lake, sources, host=host or socket.gethostname(), timing=timing, stop=stop, show=show
+            opened_lake, sources, host=host, timing=timing, stop=lambda: stop() or is_over(), show=show
         )
     chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
     if chosen is Format.JSON:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from profiler.collectors.base import Collector, CounterSpec, OpenCounter, Source, open_counters
+from profiler.collectors.base import (
+    AnyCounter,
+    Collector,
+    CounterSpec,
+    OpenCounter,
+    Probe,
+    ProbedCounter,
+    Source,
+    open_counters,
+)
 from profiler.collectors.nic import NIC
 from profiler.collectors.rdma import RDMA
 from profiler.errors import NotHere
@@ -13,7 +22,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["COLLECTORS", "Collector", "CounterSpec", "OpenCounter", "Source", "find_sources", "open_counters"]
+__all__ = [
+    "COLLECTORS",
+    "AnyCounter",
+    "Collector",
+    "CounterSpec",
+    "OpenCounter",
+    "Probe",
+    "ProbedCounter",
+    "Source",
+    "find_sources",
+    "open_counters",
+]
 
 COLLECTORS: Final[dict[str, Collector]] = {"nic": NIC, "rdma": RDMA}
 

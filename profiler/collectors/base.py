@@ -7,9 +7,9 @@ tree serves as well.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from profiler.errors import NotHere, SourceBroken
 from profiler.store.series import Series
@@ -17,7 +17,18 @@ from profiler.store.series import Series
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Collector", "CounterSpec", "OpenCounter", "Source", "list_folders", "open_counters", "read_text"]
+__all__ = [
+    "AnyCounter",
+    "Collector",
+    "CounterSpec",
+    "OpenCounter",
+    "Probe",
+    "ProbedCounter",
+    "Source",
+    "list_folders",
+    "open_counters",
+    "read_text",
+]
 
 _TEXT_BYTES: Final = 64
 """More than any counter's text has."""
@@ -123,6 +134,52 @@ class OpenCounter:
     def close(self) -> None:
         """Close the file."""
         os.close(self.handle)
+
+
+class Probe(Protocol):
+    """Reads several counters by one question to the kernel."""
+
+    def read(self) -> Sequence[int]:
+        """Return the raw values, in the order of `counters`.
+
+        Raises
+        ------
+        OSError, ValueError
+            If the kernel does not answer, or not with numbers.
+        """
+
+    def counters(self) -> tuple[ProbedCounter, ...]:
+        """Return what `read` returns the values of."""
+
+    def close(self) -> None:
+        """Let go of what is open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbedCounter:
+    """One of the counters that a probe reads."""
+
+    source: Source
+    spec: CounterSpec
+    series: Series
+    probe: Probe
+    i_value: int
+
+    def read(self) -> int:
+        """Return the raw value.
+
+        Raises
+        ------
+        SourceBroken
+            If the kernel does not tell it.
+        """
+        try:
+            return self.probe.read()[self.i_value]
+        except (OSError, ValueError) as error:
+            raise SourceBroken(f"{self.source.name}: {error}; is it still there?") from error
+
+
+AnyCounter = OpenCounter | ProbedCounter
 
 
 def open_counters(source: Source, collector: Collector, *, host: str) -> tuple[list[OpenCounter], list[SourceBroken]]:

@@ -37,6 +37,12 @@ COUNTERS: Final = (
         help="data octets transmitted on all virtual lanes, divided by 4",
     ),
     CounterSpec(
+        file="hw_counters/tx_bytes",
+        metric="bytes",
+        direction="transmit",
+        help="bytes transmitted; adapters without a PMA, such as EFA",
+    ),
+    CounterSpec(
         file="counters_ext/port_rcv_data_64",
         metric="bytes",
         direction="receive",
@@ -50,6 +56,12 @@ COUNTERS: Final = (
         scale=IB_WORD_BYTES,
         width_bits=None,
         help="data octets received on all virtual lanes, divided by 4",
+    ),
+    CounterSpec(
+        file="hw_counters/rx_bytes",
+        metric="bytes",
+        direction="receive",
+        help="bytes received; adapters without a PMA, such as EFA",
     ),
     CounterSpec(
         file="counters_ext/port_xmit_packets_64",

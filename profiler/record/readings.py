@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from profiler.collectors.base import OpenCounter, ProbedCounter
 from profiler.schema import Flag
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from profiler.collectors.base import OpenCounter
+    from profiler.collectors.base import AnyCounter, Probe
 
 __all__ = ["Chunk", "Readings"]
 
@@ -45,7 +46,7 @@ class Chunk:
         Bits of `profiler.schema.Flag`: missed, saturated, impossible.
     """
 
-    counters: tuple[OpenCounter, ...]
+    counters: tuple[AnyCounter, ...]
     t_ns: NDArray[np.int64]
     window_ns: NDArray[np.int32]
     value: NDArray[np.int64]
@@ -58,14 +59,21 @@ class Readings:
     Parameters
     ----------
     counters
-        Counters to read at each tick, in this order.
+        Counters to read at each tick: those with files of their own, then those of probes, all of a probe in its order.
     now_ns
         Monotonic clock.
     """
 
-    def __init__(self, counters: Sequence[OpenCounter], now_ns: Callable[[], int]) -> None:
+    def __init__(self, counters: Sequence[AnyCounter], now_ns: Callable[[], int]) -> None:
         self._counters = tuple(counters)
-        self._handles = [counter.handle for counter in counters]
+        self._handles = [counter.handle for counter in counters if isinstance(counter, OpenCounter)]
+        self._probes: list[Probe] = []
+        self._i_read = list(range(len(self._handles)))
+        for counter in counters:
+            if isinstance(counter, ProbedCounter):
+                if counter.probe not in self._probes:
+                    self._probes.append(counter.probe)
+                self._i_read.append(len(self._handles) + len(self._probes) - 1)
         self._now_ns = now_ns
         self._times: list[int] = []
         self._raw: list[int] = []
@@ -82,21 +90,24 @@ class Readings:
             for handle in self._handles:
                 raw.append(int(os.pread(handle, _TEXT_BYTES, 0)))
                 times.append(now_ns())
+            for probe in self._probes:
+                raw += probe.read()
+                times.append(now_ns())
         except (OSError, ValueError):
-            n_ticks, n_counters = len(self), len(self._handles)
-            del times[n_ticks * (n_counters + 1) :], raw[n_ticks * n_counters :]
+            n_ticks, n_reads = len(self), len(self._handles) + len(self._probes)
+            del times[n_ticks * (n_reads + 1) :], raw[n_ticks * len(self._counters) :]
             raise
         self._missed.append(is_after_gap)
 
     def to_chunk(self, *, offset_ns: int) -> Chunk:
         """Return the ticks as arrays; ``offset_ns`` is the wall clock minus the monotonic clock."""
-        n_counters = len(self._counters)
-        times = np.array(self._times, np.int64).reshape(-1, n_counters + 1).T
+        n_reads = len(self._handles) + len(self._probes)
+        times = np.array(self._times, np.int64).reshape(-1, n_reads + 1).T
         value, flags = self._values()
         return Chunk(
             counters=self._counters,
-            t_ns=np.ascontiguousarray(times[1:]) + offset_ns,
-            window_ns=np.minimum(np.diff(times, axis=0), np.iinfo(np.int32).max).astype(np.int32),
+            t_ns=times[1:][self._i_read] + offset_ns,
+            window_ns=np.minimum(np.diff(times, axis=0), np.iinfo(np.int32).max).astype(np.int32)[self._i_read],
             value=value,
             flags=flags | np.where(self._missed, Flag.MISSED, Flag.NONE).astype(np.uint16),
         )

@@ -7,6 +7,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from profiler.collectors.base import Source
 from profiler.errors import SourceBroken
 from profiler.record.clock import SYSTEM_CLOCK, Clock
 from profiler.record.opening import opened
@@ -17,7 +18,7 @@ from profiler.store.recording import Recording, recording_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from profiler.collectors.base import Source
+    from profiler.collectors.base import Probe
     from profiler.record.readings import Chunk
     from profiler.store.lake import Lake
     from profiler.store.writer import LakeWriter
@@ -41,7 +42,7 @@ class Timing:
 
 def record(
     lake: Lake,
-    sources: Sequence[Source],
+    sources: Sequence[Source | Probe],
     *,
     host: str,
     timing: Timing,
@@ -55,7 +56,7 @@ def record(
     lake
         Where samples go.
     sources
-        What is read; see `profiler.collectors.find_sources`.
+        What is read: ports, see `profiler.collectors.find_sources`, and probes, which are closed at the end.
     host
         Name of this host in the lake.
     timing
@@ -78,13 +79,14 @@ def record(
     with opened(sources, host=host) as found:
         sampler = Sampler(found.counters, interval_s=timing.interval_s, clock=timing.clock)
         sampler.broken += found.broken
-        recording = _recording(sources, host=host, timing=timing, sampler=sampler)
+        ports = _ports(sources)
+        recording = _recording(ports, host=host, timing=timing, sampler=sampler)
         with lake.writer(recording, seal_every_s=SEAL_EVERY_S) as writer:
             _write(writer, sampler, timing=timing, stop=stop, show=show)
     return RecordSummary(
         recording_id=recording.recording_id,
         host=host,
-        sources=tuple(source.name for source in sources),
+        sources=tuple(port.name for port in ports),
         interval_s=timing.interval_s,
         duration_s=time.monotonic() - start_s,
         n_samples=writer.n_rows,
@@ -94,9 +96,15 @@ def record(
         files=tuple(
             str(path.relative_to(lake.root)) for path in lake.files("samples", recording_id=recording.recording_id)
         ),
-        failed=_failed(sources, sampler),
+        failed=_failed(ports, sampler),
         warnings=tuple(str(error) for error in sampler.broken),
     )
+
+
+def _ports(sources: Sequence[Source | Probe]) -> list[Source]:
+    """Return what is read, each once, of probes what they read of."""
+    named = ([one] if isinstance(one, Source) else [counter.source for counter in one.counters()] for one in sources)
+    return list(dict.fromkeys(port for ports in named for port in ports))
 
 
 def _recording(sources: Sequence[Source], *, host: str, timing: Timing, sampler: Sampler) -> Recording:

@@ -12,7 +12,7 @@ from profiler.units import NS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from profiler.collectors.base import OpenCounter
+    from profiler.collectors.base import AnyCounter
 
 __all__ = ["MIN_INTERVAL_S", "Sampler"]
 
@@ -42,7 +42,7 @@ class Sampler:
 
     Attributes
     ----------
-    counters : tuple of OpenCounter
+    counters : tuple of AnyCounter
         Counters that can still be read.
     broken : list of OffbeatError
         Why the others cannot.
@@ -69,7 +69,7 @@ class Sampler:
 
     def __init__(
         self,
-        counters: Sequence[OpenCounter],
+        counters: Sequence[AnyCounter],
         *,
         interval_s: float,
         clock: Clock = SYSTEM_CLOCK,

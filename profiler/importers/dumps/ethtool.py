@@ -1,18 +1,14 @@
 """Importer of what ``ethtool -S`` prints: a driver's counters of one interface, one instant or many.
 
-Names are the driver's own. Known are the common ones and those of mlx5 [1]_, where ``_phy`` counts what is on the wire,
-``vport_rdma`` what RDMA moves past the kernel, and the plain ones what the kernel sees.
-
-References
-----------
-.. [1] Linux, Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst
+Names are the driver's own; `profiler.collectors.ethtool` tells what they count.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
+from profiler.collectors.ethtool import Statistic, known_statistic
 from profiler.errors import BadInput
 from profiler.importers.coverage import Coverage
 from profiler.importers.feed import Readings
@@ -30,9 +26,6 @@ __all__ = ["ETHTOOL"]
 _BEGIN: Final = b"NIC statistics:"
 _COMMAND: Final = re.compile(r"#?\s*ethtool\s+-S\s+(\S+)")
 _COUNTER: Final = re.compile(r"\s+(?P<name>\S[^:]*):\s*(?P<value>-?\d+)\s*$")
-_KNOWN: Final = re.compile(
-    r"(?P<way>rx|tx)_(?P<what>bytes|packets|bytes_phy|packets_phy|vport_rdma_unicast_(?:bytes|packets))"
-)
 _LARGEST: Final = 1 << 63
 
 
@@ -51,14 +44,14 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
         if command := _COMMAND.match(line):
             device = command[1]
         elif counter := _COUNTER.fullmatch(line):
-            known = _KNOWN.fullmatch(counter["name"])
+            known = known_statistic(counter["name"])
             value = int(counter["value"])
             if known is None:
                 others.add(counter["name"])
             elif not 0 <= value < _LARGEST:
                 wrong.append(f"line {i_line}: {line.strip()[:60]!r}")
             else:
-                series = _series(known, host=host, device=device or host, source=source.name)
+                series = _series(counter["name"], known, host=host, device=device or host, source=source.name)
                 t_ns = instants.t_ns(t_s, of=f"{device} {counter['name']}")
                 coverage.saw_at(t_ns)
                 coverage.n_rows += 1
@@ -77,18 +70,15 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     return coverage
 
 
-def _series(known: re.Match[str], *, host: str, device: str, source: str) -> Series:
-    what = known["what"]
-    layer = "wire" if what.endswith("_phy") else "rdma_vport" if what.startswith("vport_rdma") else "netdev"
-    metric: Literal["bytes", "packets"] = "bytes" if "bytes" in what else "packets"
+def _series(name: str, known: Statistic, *, host: str, device: str, source: str) -> Series:
     return Series(
         host=host,
         device=device,
-        direction="receive" if known["way"] == "rx" else "transmit",
-        metric=metric,
-        unit=metric,
-        layer=layer,
-        raw_name=known[0],
+        direction=known.direction,
+        metric=known.metric,
+        unit=known.metric,
+        layer=known.layer,
+        raw_name=name,
         source=source,
     )
 

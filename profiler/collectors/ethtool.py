@@ -1,0 +1,147 @@
+"""Statistics of drivers, as ``ethtool -S`` shows them: what RDMA moves past the kernel, and what is on the wire.
+
+The names are the driver's own. Known are those of mlx5 [1]_ and the common ones.
+
+References
+----------
+.. [1] Linux, Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from profiler.collectors.base import CounterSpec, ProbedCounter, Source
+from profiler.collectors.cost import checked_cost_s
+from profiler.errors import NotHere, UsageError
+from profiler.store.series import Series
+
+__all__ = ["EthtoolProbe", "Statistic", "known_statistic"]
+
+_KNOWN: Final = re.compile(r"(?P<way>rx|tx)_(?P<what>(?:bytes|packets)(?:_phy)?|vport_rdma_unicast_(?:bytes|packets))")
+MAX_DUTY: Final = 0.1
+"""Most of the time that reading may take: drivers may hold a lock, or ask the firmware, for each answer."""
+
+
+class Statistic(NamedTuple):
+    """What a driver's counter counts."""
+
+    metric: Literal["bytes", "packets"]
+    direction: Literal["receive", "transmit"]
+    layer: str
+
+
+def known_statistic(name: str) -> Statistic | None:
+    """Return what a driver's counter counts; None if it is not known.
+
+    Examples
+    --------
+    >>> known_statistic("tx_vport_rdma_unicast_bytes").layer
+    'rdma_vport'
+    """
+    known = _KNOWN.fullmatch(name)
+    if known is None:
+        return None
+    return Statistic(
+        metric="bytes" if "bytes" in known["what"] else "packets",
+        direction="receive" if known["way"] == "rx" else "transmit",
+        layer=_layer(known["what"]),
+    )
+
+
+def _layer(what: str) -> str:
+    if what.endswith("_phy"):
+        return "wire"
+    return "rdma_vport" if what.startswith("vport_rdma") else "netdev"
+
+
+class EthtoolProbe:
+    """Reads some statistics of one interface.
+
+    Parameters
+    ----------
+    interface
+        Its name.
+    host
+        Name of this host.
+    interval_s
+        How often it will be read.
+    names
+        Statistics to read; by default those that are known and that the kernel's own counters do not have. Unknown
+        ones count as bytes of layer ``netdev``, received where their name begins with ``rx``.
+
+    Attributes
+    ----------
+    cost_s : float
+        Median time of a read when it was opened.
+
+    Raises
+    ------
+    NotHere
+        If there is no such interface, its driver has no statistics, or not those.
+    UsageError
+        If reading so often would take more than a tenth of the time.
+    """
+
+    def __init__(self, interface: str, *, host: str, interval_s: float, names: Sequence[str] = ()) -> None:
+        # A third of the import time of everything else, for those alone who ask for it.
+        from pyroute2.ethtool.ioctl import EthtoolError, IoctlEthtool
+
+        try:
+            self._driver = IoctlEthtool(interface)
+            found = dict(self._driver.get_statistics())
+        except (EthtoolError, OSError) as error:
+            raise NotHere(f"{interface}: no statistics of a driver ({type(error).__name__}); try --iface") from error
+        self._names = tuple(names) or tuple(filter(_is_past_kernel, found))
+        missing = [name for name in self._names if name not in found]
+        if missing or not self._names:
+            wanted = ", ".join(missing) or "none of the known ones, such as rx_vport_rdma_unicast_bytes or rx_bytes_phy"
+            has = ", ".join(list(found)[:10])
+            self._driver.close()
+            raise NotHere(f"{interface}: its driver does not count {wanted}; it has {has} and others, see ethtool -S")
+        try:
+            self.cost_s = checked_cost_s(self.read, interval_s=interval_s, max_duty=MAX_DUTY, name=interface)
+        except UsageError:
+            self._driver.close()
+            raise
+        self._source = Source(
+            collector="ethtool", device=interface, folder=Path("/sys/class/net") / interface, is_up=True
+        )
+        self._host = host
+
+    def read(self) -> Sequence[int]:
+        """Return the statistics; see `profiler.collectors.base.Probe`."""
+        found = dict(self._driver.get_statistics())
+        return [found[name] for name in self._names]
+
+    def counters(self) -> tuple[ProbedCounter, ...]:
+        """Return what is read."""
+        return tuple(self._counter(i, name) for i, name in enumerate(self._names))
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._driver.close()
+
+    def _counter(self, i_value: int, name: str) -> ProbedCounter:
+        direction: Literal["receive", "transmit"] = "receive" if name.startswith("rx") else "transmit"
+        known = known_statistic(name) or Statistic("packets" if "packets" in name else "bytes", direction, "netdev")
+        series = Series(
+            host=self._host,
+            device=self._source.device,
+            direction=known.direction,
+            metric=known.metric,
+            unit=known.metric,
+            layer=known.layer,
+            raw_name=name,
+            source="ethtool",
+        )
+        spec = CounterSpec(file=name, metric=known.metric, direction=known.direction, help="see the driver's manual")
+        return ProbedCounter(source=self._source, spec=spec, series=series, probe=self, i_value=i_value)
+
+
+def _is_past_kernel(name: str) -> bool:
+    known = known_statistic(name)
+    return known is not None and known.layer != "netdev"

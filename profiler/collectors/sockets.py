@@ -1,0 +1,181 @@
+"""Bytes of the TCP sockets of some processes, from the kernel's socket diagnosis: a job is measured, not its host."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from profiler.collectors.base import CounterSpec, ProbedCounter, Source
+from profiler.collectors.cost import checked_cost_s
+from profiler.collectors.processes import PROC, cgroup_processes, checked_cgroup, process_tree, socket_inodes
+from profiler.errors import NotHere, UsageError
+from profiler.store.series import Series
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyroute2 import DiagSocket
+
+__all__ = ["SocketsProbe"]
+
+_INFO: Final = 1 << 1
+"""Asks for ``struct tcp_info`` (linux/inet_diag.h, INET_DIAG_INFO - 1)."""
+_STATES: Final = (1 << 12) - 1 & ~(1 << 10) & ~(1 << 6)
+"""Every state but listening and waiting for late segments, of which nothing is told."""
+LOOK_EVERY_S: Final = 0.2
+"""How often the processes and their sockets are looked up; what a socket moved since it was opened counts then."""
+MAX_DUTY: Final = 0.5
+"""Most of the time that reading may take: it is this process's own, and the host's sockets are many."""
+_DIRECTIONS: Final[tuple[Literal["transmit", "receive"], ...]] = ("transmit", "receive")
+
+
+class SocketsProbe:
+    """Adds up what the TCP sockets of some processes sent and received.
+
+    Payload, each byte once: what is sent again is not counted. A socket that was open before counts from then on, one
+    opened later from its first byte. What a socket moves between the last read and its end is not seen.
+
+    Parameters
+    ----------
+    name
+        What the series call it, as device.
+    pids
+        Returns the processes at this moment; none once they have ended.
+    host
+        Name of this host.
+    interval_s
+        How often it will be read.
+    namespace
+        A process in whose network namespace the sockets are; None for this process's own.
+
+    Attributes
+    ----------
+    is_over : bool
+        Whether the processes have ended.
+    cost_s : float
+        Median time of a read when it was opened.
+
+    Raises
+    ------
+    NotHere
+        If there are no such processes, or the kernel does not tell of sockets.
+    UsageError
+        If reading so often would take more than half of the time.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        pids: Callable[[], set[int]],
+        host: str,
+        interval_s: float,
+        namespace: int | None = None,
+    ) -> None:
+        self._pids = pids
+        first = pids()
+        if not first:
+            raise NotHere(f"{name}: no such process; is it still running?")
+        self._diagnosis = _diagnosis(namespace or min(first))
+        self._source = Source(collector="sockets", device=name, folder=PROC / str(min(first)), is_up=True)
+        self._host = host
+        self._seen: dict[int, tuple[int, int]] = {}
+        self._total = [0, 0]
+        self._inodes = socket_inodes(first)
+        self._looked_s = time.monotonic()
+        self._is_first = True
+        self.is_over = False
+        self.read()
+        self._is_first = False
+        try:
+            self.cost_s = checked_cost_s(self.read, interval_s=interval_s, max_duty=MAX_DUTY, name=name)
+        except UsageError:
+            self._diagnosis.close()
+            raise
+
+    @classmethod
+    def of_process(cls, pid: int, *, host: str, interval_s: float) -> SocketsProbe:
+        """Return a probe of a process and all that descend from it."""
+        return cls(f"pid{pid}", pids=lambda: process_tree(pid), host=host, interval_s=interval_s, namespace=pid)
+
+    @classmethod
+    def of_cgroup(cls, folder: Path, *, host: str, interval_s: float) -> SocketsProbe:
+        """Return a probe of the processes of a control group.
+
+        Raises
+        ------
+        NotHere
+            If it is none.
+        """
+        group = checked_cgroup(folder)
+        return cls(group.name, pids=lambda: cgroup_processes(group), host=host, interval_s=interval_s)
+
+    def read(self) -> Sequence[int]:
+        """Return bytes sent and received since the probe was made; see `profiler.collectors.base.Probe`."""
+        now_s = time.monotonic()
+        if now_s - self._looked_s >= LOOK_EVERY_S:
+            pids = self._pids()
+            self._inodes, self._looked_s, self.is_over = socket_inodes(pids), now_s, not pids
+        for cookie, inode, moved in _sockets(self._diagnosis):
+            if cookie not in self._seen:
+                if inode not in self._inodes:
+                    continue
+                self._seen[cookie] = moved if self._is_first else (0, 0)
+            before = self._seen[cookie]
+            for i, count in enumerate(moved):
+                self._total[i] += max(0, count - before[i])
+            self._seen[cookie] = moved
+        return list(self._total)
+
+    def counters(self) -> tuple[ProbedCounter, ...]:
+        """Return what is read."""
+        return tuple(self._counter(i, direction) for i, direction in enumerate(_DIRECTIONS))
+
+    def close(self) -> None:
+        """Close the socket to the kernel."""
+        self._diagnosis.close()
+
+    def _counter(self, i_value: int, direction: Literal["transmit", "receive"]) -> ProbedCounter:
+        raw_name = "tcpi_bytes_sent - tcpi_bytes_retrans" if direction == "transmit" else "tcpi_bytes_received"
+        series = Series(
+            host=self._host,
+            device=self._source.device,
+            direction=direction,
+            layer="socket",
+            raw_name=raw_name,
+            source="sockets",
+        )
+        spec = CounterSpec(file=raw_name, metric="bytes", direction=direction, help="payload of TCP sockets")
+        return ProbedCounter(source=self._source, spec=spec, series=series, probe=self, i_value=i_value)
+
+
+def _diagnosis(pid: int) -> DiagSocket:
+    """Open the kernel's socket diagnosis in the network namespace of a process."""
+    from pyroute2 import DiagSocket, netns
+
+    path = PROC / str(pid) / "ns" / "net"
+    try:
+        is_own = path.readlink() == (PROC / "self" / "ns" / "net").readlink()
+        if not is_own:
+            netns.pushns(str(path))
+        try:
+            diagnosis = DiagSocket()
+            diagnosis.bind()
+        finally:
+            if not is_own:
+                netns.popns()
+    except OSError as error:
+        raise NotHere(f"sockets of process {pid}: {error.strerror or error}; run as root, or as its user") from error
+    return diagnosis
+
+
+def _sockets(diagnosis: DiagSocket) -> Iterator[tuple[int, int, tuple[int, int]]]:
+    """Yield cookie, inode, and bytes sent once and received, of each socket."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        for message in diagnosis.get_sock_stats(family=family, states=_STATES, extensions=_INFO):
+            info: dict[str, Any] | None = message.get_attr("INET_DIAG_INFO")
+            if info:
+                sent = info.get("tcpi_bytes_sent", info.get("tcpi_bytes_acked", 0)) - info.get("tcpi_bytes_retrans", 0)
+                yield message["idiag_cookie"], message["idiag_inode"], (sent, info.get("tcpi_bytes_received", 0))

@@ -1,0 +1,276 @@
+"""Probes: the bytes of a job's own sockets, and statistics of drivers, against what was sent."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from profiler.collectors import ethtool
+from profiler.collectors.ethtool import EthtoolProbe, known_statistic
+from profiler.collectors.processes import cgroup_processes, process_tree, socket_inodes
+from profiler.collectors.sockets import SocketsProbe
+from profiler.errors import NotHere, UsageError
+from profiler.record import Sampler, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TALKER = """
+import socket, sys, threading
+listener = socket.create_server(("127.0.0.1", 0))
+def drain(end):
+    while end.recv(1 << 20):
+        pass
+def connect():
+    near = socket.create_connection(listener.getsockname())
+    far, _ = listener.accept()
+    threading.Thread(target=drain, args=(far,), daemon=True).start()
+    return near
+ends = [connect()]
+for line in sys.stdin:
+    word, number = line.split()
+    if word == "connect":
+        ends += [connect() for _ in range(int(number))]
+    for end in ends:
+        if word == "send":
+            end.sendall(b"x" * int(number))
+    print("done", flush=True)
+"""
+
+
+class Talker:
+    """A process that sends on its own sockets what it is told to."""
+
+    def __init__(self, *, nested: bool = False) -> None:
+        inner = [sys.executable, "-c", TALKER]
+        shell = [sys.executable, "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])", *inner]
+        self.process = subprocess.Popen(
+            shell if nested else inner, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.tell("send", 0)
+
+    def tell(self, word: str, number: int) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{word} {number}\n")
+        self.process.stdin.flush()
+        self.process.stdout.readline()
+
+    def end(self) -> None:
+        self.process.communicate(timeout=20)
+
+
+@pytest.fixture
+def talker() -> Iterator[Talker]:
+    found = Talker()
+    yield found
+    found.end()
+
+
+def probe_of(pid: int) -> SocketsProbe:
+    try:
+        return SocketsProbe.of_process(pid, host="h1", interval_s=10.0)
+    except NotHere as error:
+        pytest.skip(f"the kernel tells nothing of sockets here: {error}")
+
+
+def settled(probe: SocketsProbe, total: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Read until both directions have arrived, looking up sockets at each read."""
+    monkeypatch.setattr("profiler.collectors.sockets.LOOK_EVERY_S", 0.0)
+    for _ in range(200):
+        found = list(probe.read())
+        if found == [total, total]:
+            return found
+    return found
+
+
+def test_bytes_of_sockets_are_those_that_the_process_sent(talker: Talker, monkeypatch: pytest.MonkeyPatch) -> None:
+    talker.tell("send", 5_000)
+    probe = probe_of(talker.process.pid)
+
+    assert list(probe.read()) == [0, 0]  # what was before does not count
+    talker.tell("send", 3_000_000)
+
+    assert settled(probe, 3_000_000, monkeypatch) == [3_000_000, 3_000_000]
+    probe.close()
+
+
+def test_sockets_opened_later_count_from_their_first_byte(talker: Talker, monkeypatch: pytest.MonkeyPatch) -> None:
+    probe = probe_of(talker.process.pid)
+
+    talker.tell("connect", 2)
+    talker.tell("send", 1_000)
+
+    assert settled(probe, 3_000, monkeypatch) == [3_000, 3_000]
+    probe.close()
+
+
+def test_sockets_of_children_count_and_those_of_other_processes_do_not(
+    talker: Talker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nested = Talker(nested=True)
+    probe = probe_of(nested.process.pid)
+
+    talker.tell("send", 777)
+    nested.tell("send", 1_000)
+
+    assert settled(probe, 1_000, monkeypatch) == [1_000, 1_000]
+    nested.end()
+    probe.close()
+
+
+def test_what_was_counted_stays_once_the_process_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    talker = Talker()
+    probe = probe_of(talker.process.pid)
+    talker.tell("send", 1_000)
+    assert settled(probe, 1_000, monkeypatch) == [1_000, 1_000]
+
+    talker.end()
+
+    assert list(probe.read()) == [1_000, 1_000]
+    assert probe.is_over
+    probe.close()
+
+
+def test_a_process_that_is_not_there_is_named() -> None:
+    with pytest.raises(NotHere, match="pid999999999: no such process"):
+        SocketsProbe.of_process(999_999_999, host="h1", interval_s=1.0)
+
+
+def test_an_interval_that_reading_would_fill_is_refused_with_one_that_serves(talker: Talker) -> None:
+    probe_of(talker.process.pid).close()
+
+    with pytest.raises(UsageError, match=r"take --interval .*ms or more"):
+        SocketsProbe.of_process(talker.process.pid, host="h1", interval_s=1e-6)
+
+
+def test_a_recording_of_sockets_is_two_series_of_one_window(talker: Talker) -> None:
+    probe = probe_of(talker.process.pid)
+    with opened([probe], host="h1") as found:
+        (chunk,) = Sampler(found.counters, interval_s=0.05, chunk_s=10.0).chunks(stop=lambda: False, duration_s=0.2)
+
+    assert [(counter.series.device, counter.series.direction) for counter in chunk.counters] == [
+        (f"pid{talker.process.pid}", "transmit"),
+        (f"pid{talker.process.pid}", "receive"),
+    ]
+    assert (chunk.t_ns[0] == chunk.t_ns[1]).all()
+    assert (chunk.window_ns[0] == chunk.window_ns[1]).all()
+    assert chunk.window_ns.min() > 0
+
+
+def test_recording_a_process_ends_with_it(talker: Talker, tmp_path: Path) -> None:
+    probe_of(talker.process.pid).close()
+    other = Talker()
+    program = "from pipeline.cli.main import run; run()"
+    command = [sys.executable, "-c", program, "record", "--lake", str(tmp_path / "lake"), "--json"]
+    recorder = subprocess.Popen(
+        [*command, "--pid", str(other.process.pid), "--interval", "50ms"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        while not list((tmp_path / "lake").rglob("*.sqlite*")):
+            assert recorder.poll() is None
+        other.tell("send", 1_000)
+        other.end()
+        printed, _ = recorder.communicate(timeout=60)
+    finally:
+        recorder.kill()
+
+    summary: dict[str, Any] = json.loads(printed)
+    assert recorder.returncode == 0
+    assert summary["sources"] == [f"pid{other.process.pid}"]
+    assert summary["failed"] == []
+
+
+# Processes
+
+
+def test_a_tree_of_processes_has_its_children(talker: Talker) -> None:
+    assert talker.process.pid in process_tree(os.getpid())
+    assert process_tree(talker.process.pid) == {talker.process.pid}
+    assert process_tree(999_999_999) == set()
+    assert len(socket_inodes({talker.process.pid})) >= 3
+
+
+def test_names_with_brackets_and_spaces_do_not_hide_a_parent(tmp_path: Path) -> None:
+    for pid, text in ((1, "1 (init) S 0 1"), (2, "2 (a) b) c) S 1 1"), (3, "3 (x y) R 2 1")):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "stat").write_text(text)
+
+    assert process_tree(2, proc=tmp_path) == {2, 3}
+
+
+def test_members_of_a_control_group_are_those_of_its_folders(tmp_path: Path) -> None:
+    (tmp_path / "job" / "child").mkdir(parents=True)
+    (tmp_path / "job" / "cgroup.procs").write_text("1\n2\n")
+    (tmp_path / "job" / "child" / "cgroup.procs").write_text("3\n")
+
+    assert cgroup_processes(tmp_path / "job") == {1, 2, 3}
+    with pytest.raises(NotHere, match="no control group"):
+        SocketsProbe.of_cgroup(tmp_path, host="h1", interval_s=1.0)
+
+
+# Drivers
+
+
+class FakeDriver:
+    def __init__(self, interface: str) -> None:
+        if interface != "eth0":
+            raise OSError(19, "No such device")
+        self.n_reads = 0
+
+    def get_statistics(self) -> list[tuple[str, int]]:
+        self.n_reads += 1
+        return [
+            ("rx_bytes", 1),
+            ("rx_bytes_phy", 10 * self.n_reads),
+            ("tx_vport_rdma_unicast_bytes", 7),
+            ("rx0_csum", 3),
+        ]
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyroute2.ethtool.ioctl.IoctlEthtool", FakeDriver)
+
+
+@pytest.mark.usefixtures("driver")
+def test_statistics_that_the_kernel_does_not_have_are_read_by_one_question() -> None:
+    probe = EthtoolProbe("eth0", host="h1", interval_s=1.0)
+
+    found = {(c.series.raw_name, c.series.layer, c.series.direction) for c in probe.counters()}
+
+    assert found == {
+        ("rx_bytes_phy", "wire", "receive"),
+        ("tx_vport_rdma_unicast_bytes", "rdma_vport", "transmit"),
+    }
+    assert probe.read()[1] == 7
+    assert probe.cost_s < 0.01
+
+
+@pytest.mark.usefixtures("driver")
+@pytest.mark.parametrize(("interface", "names"), [("eth0", ["no_such"]), ("eth9", [])])
+def test_what_a_driver_does_not_count_is_named(interface: str, names: list[str]) -> None:
+    with pytest.raises(NotHere, match=interface):
+        EthtoolProbe(interface, host="h1", interval_s=1.0, names=names)
+
+
+@pytest.mark.usefixtures("driver")
+def test_a_driver_that_is_slow_is_not_asked_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ethtool, "MAX_DUTY", 1e-9)
+
+    with pytest.raises(UsageError, match="too long for every 10 ms"):
+        EthtoolProbe("eth0", host="h1", interval_s=0.01)
+
+
+def test_names_of_queues_are_not_those_of_the_interface() -> None:
+    assert known_statistic("rx0_bytes") is None
+    assert known_statistic("tx_bytes_phy") == ("bytes", "transmit", "wire")
