@@ -15,6 +15,7 @@ import typer
 from pipeline.cli.analyze import analyze
 from pipeline.cli.compat import compat
 from pipeline.cli.demo import demo
+from pipeline.cli.doctor import doctor
 from pipeline.cli.ingest import ingest
 from pipeline.cli.profile import profile
 from pipeline.cli.query import query
@@ -28,6 +29,7 @@ __all__ = ["COMMANDS", "INTERRUPTED", "app", "main", "run"]
 
 COMMANDS: Final[dict[str, Callable[..., Any]]] = {
     "demo": demo,
+    "doctor": doctor,
     "record": record,
     "profile": profile,
     "ingest": ingest,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyroute2 import DiagSocket
 
-__all__ = ["SocketsProbe"]
+__all__ = ["SocketsProbe", "can_diagnose"]
 
 _INFO: Final = 1 << 1
 """Asks for ``struct tcp_info`` (linux/inet_diag.h, INET_DIAG_INFO - 1)."""
@@ -179,3 +180,18 @@ def _sockets(diagnosis: DiagSocket) -> Iterator[tuple[int, int, tuple[int, int]]
             if info:
                 sent = info.get("tcpi_bytes_sent", info.get("tcpi_bytes_acked", 0)) - info.get("tcpi_bytes_retrans", 0)
                 yield message["idiag_cookie"], message["idiag_inode"], (sent, info.get("tcpi_bytes_received", 0))
+
+
+def can_diagnose() -> int:
+    """Return how many sockets the kernel tells of.
+
+    Raises
+    ------
+    NotHere
+        If it tells of none.
+    """
+    diagnosis = _diagnosis(os.getpid())
+    try:
+        return sum(1 for _ in _sockets(diagnosis))
+    finally:
+        diagnosis.close()

@@ -1,0 +1,6 @@
+"""What this host can measure, at which interval, and what it is blind to."""
+
+from profiler.doctor.checkup import Checkup, PortCheck
+from profiler.doctor.examine import examine
+
+__all__ = ["Checkup", "PortCheck", "examine"]

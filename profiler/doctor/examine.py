@@ -1,0 +1,140 @@
+"""`examine`: read every counter of a host for a moment, and see how it behaves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.collectors import COLLECTORS, Source
+from profiler.doctor.blind import blind_spots
+from profiler.doctor.checkup import Checkup, PortCheck
+from profiler.errors import NotHere, SourceBroken
+from profiler.pacer.clock import read_clock_error
+from profiler.record import SYSTEM_CLOCK, Clock, Sampler, opened
+from profiler.signals import RateSeries
+from profiler.units import NS_PER_S, format_count
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from profiler.record import Chunk
+
+__all__ = ["examine"]
+
+_NS_PER_US: Final = 1000
+_N_WAKES: Final = 200
+_WAKE_S: Final = 0.001
+
+
+def examine(
+    sys_root: Path, *, host: str, watch_s: float = 2.0, interval_s: float = 0.001, clock: Clock = SYSTEM_CLOCK
+) -> Checkup:
+    """Read every counter of a host for a moment.
+
+    Parameters
+    ----------
+    sys_root
+        Root of the kernel's tree, ``/sys``.
+    host
+        Its name.
+    watch_s, interval_s
+        For how long, and how often. A refresh interval shorter than ``watch_s / 8`` and longer than a few reads is
+        found, where there is traffic.
+    clock
+        Clocks to go by.
+
+    Raises
+    ------
+    SourceBroken
+        If the kernel's tree may not be read.
+    """
+    sources = [source for collector in COLLECTORS.values() for source in collector.find(sys_root)]
+    with opened(sources, host=host) as found:
+        sampler = Sampler(found.counters, interval_s=interval_s, clock=clock, chunk_s=watch_s + 1)
+        chunks = list(sampler.chunks(stop=lambda: False, duration_s=watch_s)) if found.counters else []
+    broken = [str(error) for error in (*found.broken, *sampler.broken)]
+    ports = tuple(_check(source, chunks, sys_root=sys_root, broken=broken) for source in sources)
+    n_ticks = sampler.n_ticks + sampler.n_missed
+    return Checkup(
+        host=host,
+        ports=ports,
+        interval_s=interval_s,
+        watched_s=watch_s if chunks else 0.0,
+        missed_frac=sampler.n_missed / n_ticks if n_ticks else 0.0,
+        late_us=_lateness_us(clock),
+        remarks=tuple(_remarks(ports)),
+    )
+
+
+def _check(source: Source, chunks: Sequence[Chunk], *, sys_root: Path, broken: list[str]) -> PortCheck:
+    names, widths_ns, refreshes_s = [], [], []
+    moved_bytes = 0
+    for chunk in chunks:
+        for i, counter in enumerate(chunk.counters):
+            if counter.source != source:
+                continue
+            names.append(counter.series.raw_name)
+            widths_ns.append(float(np.median(chunk.window_ns[i])))
+            if counter.series.metric == "bytes":
+                moved_bytes += int(chunk.value[i][-1] - chunk.value[i][0])
+                refreshes_s.append(_refresh_s(chunk.t_ns[i], chunk.value[i]))
+    known_s = [refresh_s for refresh_s in refreshes_s if refresh_s is not None]
+    faults = [text for text in broken if str(source.folder) in text]
+    return PortCheck(
+        name=source.name,
+        collector=source.collector,
+        is_up=source.is_up,
+        speed_bps=source.speed_bps,
+        counters=tuple(names),
+        read_us=float(np.mean(widths_ns)) / _NS_PER_US if widths_ns else None,
+        moved_bytes=moved_bytes,
+        refresh_s=float(np.median(known_s)) if known_s else None,
+        remarks=(*blind_spots(source, sys_root), *faults),
+    )
+
+
+def _refresh_s(t_ns: NDArray[np.int64], value: NDArray[np.int64]) -> float | None:
+    """Return how often a counter is copied; None where it is as often as it is read, or never changes."""
+    return RateSeries.from_counter(t_ns, value).refresh_s if value[-1] > value[0] else None
+
+
+def _lateness_us(clock: Clock) -> tuple[float, float]:
+    """Return how late a sleep of a millisecond ends: median and 99 of 100, in us."""
+    late_ns = []
+    for _ in range(_N_WAKES):
+        before_ns = clock.monotonic_ns()
+        clock.sleep_s(_WAKE_S)
+        late_ns.append(clock.monotonic_ns() - before_ns - round(_WAKE_S * NS_PER_S))
+    median, most = np.quantile(late_ns, [0.5, 0.99]) / _NS_PER_US
+    return float(median), float(most)
+
+
+def _remarks(ports: Sequence[PortCheck]) -> list[str]:
+    """Return what holds for the whole host."""
+    remarks = []
+    if not any(port.collector == "rdma" for port in ports):
+        remarks.append("no RDMA device: RDMA traffic, if there is any, cannot be measured here")
+    if not any(port.is_up and port.counters for port in ports):
+        remarks.append("no port that is up has counters: nothing can be recorded")
+    error = read_clock_error()
+    if error.is_synchronised is None or not error.is_synchronised:
+        remarks.append(f"clock: {error.reason}; phases of different hosts cannot be compared")
+    remarks.append(_sockets_remark())
+    return remarks
+
+
+def _sockets_remark() -> str:
+    from profiler.collectors.sockets import can_diagnose
+
+    try:
+        can_diagnose()  # the first time is slow: imports, and modules of the kernel
+        start_s = time.perf_counter()
+        n_sockets = can_diagnose()
+    except (NotHere, SourceBroken) as error:
+        return f"jobs by process (--pid): not here: {error}"
+    cost_ms = (time.perf_counter() - start_s) * 1e3
+    return f"jobs by process (--pid): a read of {format_count(n_sockets, 'socket')} takes {cost_ms:.1f} ms"

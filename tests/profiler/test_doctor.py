@@ -1,0 +1,129 @@
+"""What a host can measure, and what it is blind to: fake trees of the kernel, whose truth is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from profiler.doctor import Checkup, PortCheck, examine
+from profiler.record import Clock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+START_NS = 1_700_000_000 * 10**9
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text + "\n")
+
+
+def nic(root: Path, name: str, *, state: str = "up") -> Path:
+    folder = root / "class" / "net" / name
+    for counter in ("tx_bytes", "rx_bytes", "tx_packets", "rx_packets"):
+        write(folder / "statistics" / counter, "1000")
+    write(folder / "operstate", state)
+    write(folder / "speed", "100000")
+    (folder / "device").mkdir(exist_ok=True)
+    return folder
+
+
+def rdma(root: Path, name: str) -> Path:
+    port = root / "class" / "infiniband" / name / "ports" / "1"
+    write(port / "state", "4: ACTIVE")
+    write(port / "rate", "200 Gb/sec (4X HDR)")
+    for counter in ("port_xmit_data", "port_rcv_data", "port_xmit_packets", "port_rcv_packets"):
+        write(port / "counters" / counter, "1000")
+    return port
+
+
+class Ticker:
+    """A clock that a sleep moves, and a counter file that a device copies at times of its own."""
+
+    def __init__(self, path: Path | None = None, *, refresh_s: float = 0.1) -> None:
+        self.now_ns = START_NS
+        self._path = path
+        self._refresh_ns = round(refresh_s * 1e9)
+
+    def sleep(self, seconds: float) -> None:
+        self.now_ns += max(1000, round(seconds * 1e9))
+        if self._path is not None:
+            n_copies = (self.now_ns - START_NS) // self._refresh_ns
+            self._path.write_text(f"{1000 + n_copies * 1_000_000}\n")
+
+    def clock(self) -> Clock:
+        return Clock(wall_ns=lambda: self.now_ns, monotonic_ns=lambda: self.now_ns, sleep_s=self.sleep)
+
+
+def check(root: Path, ticker: Ticker | None = None) -> dict[str, PortCheck]:
+    return {port.name: port for port in checkup(root, ticker).ports}
+
+
+def checkup(root: Path, ticker: Ticker | None = None) -> Checkup:
+    return examine(root, host="h1", clock=(ticker or Ticker()).clock())
+
+
+def test_ports_have_their_counters_speed_and_state(tmp_path: Path) -> None:
+    nic(tmp_path, "eth0")
+    nic(tmp_path, "eth1", state="down")
+    rdma(tmp_path, "mlx5_0")
+
+    found = check(tmp_path)
+
+    assert found["eth0"].is_up
+    assert not found["eth1"].is_up
+    assert found["mlx5_0:1"].counters == ("port_xmit_data", "port_rcv_data", "port_xmit_packets", "port_rcv_packets")
+    assert (found["eth0"].speed_bps, found["mlx5_0:1"].speed_bps) == (100e9, 200e9)
+
+
+def test_the_refresh_interval_of_a_device_is_measured(tmp_path: Path) -> None:
+    folder = nic(tmp_path, "eth0")
+
+    found = check(tmp_path, Ticker(folder / "statistics" / "tx_bytes", refresh_s=0.1))
+
+    assert found["eth0"].refresh_s == pytest.approx(0.1, rel=0.02)
+    assert found["eth0"].moved_bytes == pytest.approx(20e6, rel=0.1)
+
+
+def test_without_traffic_no_refresh_interval_is_made_up(tmp_path: Path) -> None:
+    nic(tmp_path, "eth0")
+
+    assert check(tmp_path)["eth0"].refresh_s is None
+    assert check(tmp_path)["eth0"].to_text_row()["refreshed"] == "no traffic seen"
+
+
+def test_an_interface_of_an_rdma_device_is_called_blind(tmp_path: Path) -> None:
+    folder = nic(tmp_path, "eth0")
+    (folder / "device" / "infiniband" / "mlx5_0").mkdir(parents=True)
+
+    (remark,) = check(tmp_path)["eth0"].remarks
+
+    assert "RDMA does not pass the kernel" in remark
+    assert "--device mlx5_0" in remark
+
+
+def test_a_bond_and_its_members_are_never_to_be_added(tmp_path: Path) -> None:
+    bond, member = nic(tmp_path, "bond0"), nic(tmp_path, "eth0")
+    (bond / "bonding").mkdir()
+    (bond / "lower_eth0").symlink_to("../eth0")
+    (member / "master").symlink_to("../bond0")
+
+    found = check(tmp_path)
+
+    assert "counts again what eth0 count" in found["bond0"].remarks[0]
+    assert "part of bond0" in found["eth0"].remarks[0]
+
+
+def test_a_virtual_function_is_said_to_be_one(tmp_path: Path) -> None:
+    port = rdma(tmp_path, "mlx5_2")
+    (port.parent.parent / "device" / "physfn").mkdir(parents=True)
+
+    assert "virtual function" in check(tmp_path)["mlx5_2:1"].remarks[0]
+
+
+def test_a_host_without_rdma_is_said_to_have_none(tmp_path: Path) -> None:
+    nic(tmp_path, "eth0")
+
+    assert any("no RDMA device" in remark for remark in checkup(tmp_path).remarks)
