@@ -13,7 +13,7 @@ import pyarrow as pa
 
 __all__ = ["SCHEMA_VERSION", "TABLES", "Column", "Flag", "Table", "arrow_schema"]
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 
 class Flag(enum.IntFlag):

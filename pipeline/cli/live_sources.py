@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from profiler.collectors import Probe, Source
 
-__all__ = ["Cgroups", "Devices", "Drivers", "Ifaces", "LiveSources", "Pids"]
+__all__ = ["Cgroups", "Devices", "Drivers", "Ifaces", "LiveSources", "Pids", "blind_spots_of"]
 
 PORT_INTERVAL: Final = "1ms"
 PROBE_INTERVAL: Final = "10ms"
@@ -77,3 +77,15 @@ class LiveSources:
         processes = [SocketsProbe.of_process(pid, host=host, interval_s=interval_s) for pid in self.pids]
         processes += [SocketsProbe.of_cgroup(group, host=host, interval_s=interval_s) for group in self.cgroups]
         return [*found, *processes], lambda: bool(processes) and all(probe.is_over for probe in processes)
+
+
+def blind_spots_of(sources: Sequence[Source | Probe], sys_root: Path) -> list[str]:
+    """Return what the ports that were named do not see, or see twice, if the others that do are not named too."""
+    from profiler.collectors import Source
+    from profiler.doctor import blind_spots
+
+    ports = [source for source in sources if isinstance(source, Source)]
+    names = {port.device for port in ports}
+    remarks = [f"{port.name}: {remark}" for port in ports for remark in blind_spots(port, sys_root)]
+    rdma = [remark for remark in remarks if "RDMA" in remark and not any(name in remark.split() for name in names)]
+    return [*rdma, *(remark for remark in remarks if "never add them up" in remark and len(ports) > 1)]

@@ -17,6 +17,7 @@ from pipeline.cli.compat import compat
 from pipeline.cli.demo import demo
 from pipeline.cli.doctor import doctor
 from pipeline.cli.ingest import ingest
+from pipeline.cli.lake import lake
 from pipeline.cli.profile import profile
 from pipeline.cli.query import query
 from pipeline.cli.rank import rank
@@ -33,6 +34,7 @@ COMMANDS: Final[dict[str, Callable[..., Any]]] = {
     "record": record,
     "profile": profile,
     "ingest": ingest,
+    "lake": lake,
     "analyze": analyze,
     "query": query,
     "sql": sql,

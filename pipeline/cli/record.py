@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.live_sources import Cgroups, Devices, Drivers, Ifaces, LiveSources, Pids
+from pipeline.cli.live_sources import Cgroups, Devices, Drivers, Ifaces, LiveSources, Pids, blind_spots_of
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ def record(
     interval: Annotated[
         str | None, typer.Option("--interval", help="Time between reads.", show_default="1ms; 10ms with probes")
     ] = None,
+    dither: Annotated[
+        bool, typer.Option("--dither", help="Read at a random place of each interval: short periods have no alias.")
+    ] = False,
     duration: Annotated[str | None, typer.Option("--for", help="Time to record; else until Ctrl-C.")] = None,
     sys_root: Annotated[Path, typer.Option("--sys-root", help="Root of the kernel's tree.")] = Path("/sys"),
     host: Annotated[str | None, typer.Option("--host", help="Name of this host in the lake; else its own.")] = None,
@@ -61,8 +64,11 @@ def record(
     timing = Timing(
         interval_s=parse_duration_s(interval or asked.interval),
         duration_s=None if duration is None else parse_duration_s(duration),
+        is_dithered=dither,
     )
     sources, is_over = asked.find(sys_root, host=host, interval_s=timing.interval_s)
+    for remark in blind_spots_of(sources, sys_root):
+        note(f"offbeat: {remark}")
     opened_lake = Lake.open(lake, create=True)
     with stop_on_signals() as stop, _progress(timing.duration_s) as show:
         summary = record_sources(

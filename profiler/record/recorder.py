@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 import uuid
 from dataclasses import dataclass
@@ -33,11 +34,16 @@ _PARSER_VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """How often to read, for how long (None: until stopped), and by which clocks."""
+    """How often to read, for how long (None: until stopped), whether at random places, and by which clocks."""
 
     interval_s: float
     duration_s: float | None = None
+    is_dithered: bool = False
     clock: Clock = SYSTEM_CLOCK
+
+    def dither(self) -> Callable[[], float]:
+        """Return what puts a tick off by a part of an interval."""
+        return random.Random().random if self.is_dithered else lambda: 0.0  # noqa: S311 - no secret
 
 
 def record(
@@ -77,7 +83,7 @@ def record(
     """
     start_s, start_cpu_s = time.monotonic(), time.process_time()
     with opened(sources, host=host) as found:
-        sampler = Sampler(found.counters, interval_s=timing.interval_s, clock=timing.clock)
+        sampler = Sampler(found.counters, interval_s=timing.interval_s, clock=timing.clock, dither=timing.dither())
         sampler.broken += found.broken
         ports = _ports(sources)
         recording = _recording(ports, host=host, timing=timing, sampler=sampler)
@@ -111,6 +117,7 @@ def _recording(sources: Sequence[Source], *, host: str, timing: Timing, sampler:
     parameters: dict[str, Any] = {
         "host": host,
         "interval_s": timing.interval_s,
+        "is_dithered": timing.is_dithered,
         "speed_bps": {source.name: source.speed_bps for source in sources},
     }
     return Recording(

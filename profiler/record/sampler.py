@@ -39,6 +39,9 @@ class Sampler:
         Clocks to go by.
     chunk_s
         Time after which ticks are handed over, in seconds.
+    dither
+        Returns by which part of an interval, below 1, a tick is put off. Reads at a steady pace cannot tell a period
+        shorter than two intervals from a longer one; put off at random, they can.
 
     Attributes
     ----------
@@ -74,6 +77,7 @@ class Sampler:
         interval_s: float,
         clock: Clock = SYSTEM_CLOCK,
         chunk_s: float = 0.25,
+        dither: Callable[[], float] = lambda: 0.0,
     ) -> None:
         if interval_s < MIN_INTERVAL_S:
             raise UsageError(
@@ -85,6 +89,7 @@ class Sampler:
         self.n_missed = 0
         self.anchor_wall_ns, self.anchor_monotonic_ns = clock.anchor()
         self._clock = clock
+        self._dither = dither
         self._interval_ns = round(interval_s * NS_PER_S)
         self._ticks_a_chunk = max(1, round(chunk_s / interval_s))
 
@@ -134,7 +139,8 @@ class Sampler:
         while self.counters:
             i_tick = max(i_last + 1, (self._clock.monotonic_ns() - start_ns) // self._interval_ns)
             is_over = n_ticks is not None and i_tick >= n_ticks
-            if is_over or not self._wait_until(start_ns + i_tick * self._interval_ns, stop):
+            off_ns = int(self._dither() * self._interval_ns)
+            if is_over or not self._wait_until(start_ns + i_tick * self._interval_ns + off_ns, stop):
                 return
             yield i_tick - i_last - 1
             i_last = i_tick

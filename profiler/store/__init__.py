@@ -12,9 +12,24 @@ Readers trust the manifest alone, so whatever a kill leaves behind is never read
 a file system of this host: SQLite's WAL does not work across hosts.
 """
 
+from profiler.store.check import LakeCheck, check_lake
+from profiler.store.compaction import Compaction, compact
 from profiler.store.lake import Lake
 from profiler.store.recording import Recording, file_digest, recording_id
 from profiler.store.series import Counter, Series, series_id
 from profiler.store.writer import LakeWriter
 
-__all__ = ["Counter", "Lake", "LakeWriter", "Recording", "Series", "file_digest", "recording_id", "series_id"]
+__all__ = [
+    "Compaction",
+    "Counter",
+    "Lake",
+    "LakeCheck",
+    "LakeWriter",
+    "Recording",
+    "Series",
+    "check_lake",
+    "compact",
+    "file_digest",
+    "recording_id",
+    "series_id",
+]

@@ -32,7 +32,8 @@ _LAYOUT: Final = (
     """create table files (
         id integer primary key autoincrement, path text not null unique, table_name text not null,
         recording_id text, attempt integer,
-        n_rows integer not null, n_bytes integer not null, t_first_ns integer, t_last_ns integer)""",
+        n_rows integer not null, n_bytes integer not null, t_first_ns integer, t_last_ns integer,
+        sha256 text not null)""",
     "create index files_by_table on files (table_name, recording_id, attempt)",
     "create table unlisted (path text primary key, since_ns integer not null)",
 )

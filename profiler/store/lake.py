@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import pyarrow as pa
 
@@ -67,6 +67,28 @@ class Lake:
             )
         Manifest(root, mode="ro").close()
         return cls(root)
+
+    def sizes(self) -> list[dict[str, Any]]:
+        """Return, of each table that has files, their number, rows, bytes, and the time that they cover."""
+        with Manifest(self.root, mode="ro") as manifest:
+            entries = manifest.entries()
+        rows = []
+        for table in TABLES:
+            own = [entry for entry in entries if entry.table == table]
+            if own:
+                first_ns = [entry.t_first_ns for entry in own if entry.t_first_ns is not None]
+                last_ns = [entry.t_last_ns for entry in own if entry.t_last_ns is not None]
+                rows.append(
+                    {
+                        "table": table,
+                        "n_files": len(own),
+                        "n_rows": sum(entry.n_rows for entry in own),
+                        "n_bytes": sum(entry.n_bytes for entry in own),
+                        "t_first_ns": min(first_ns, default=None),
+                        "t_last_ns": max(last_ns, default=None),
+                    }
+                )
+        return rows
 
     def holds(self, recording_id: str) -> bool:
         """Return whether all of a recording is here, so that ingesting it again is a no-op."""

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from profiler.errors import LakeError
 from profiler.store.database import MANIFEST_NAME, RECORDING_COLUMNS, explained, open_database, transaction
-from profiler.store.segments import temporary_path
+from profiler.store.segments import Segment, temporary_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from profiler.store.segments import Segment
 
 __all__ = ["Manifest"]
 
@@ -31,6 +29,10 @@ _COUNT: Final = """update recordings set (n_rows, t_first_ns, t_last_ns) = (
         select coalesce(sum(n_rows), 0), min(t_first_ns), max(t_last_ns) from files
         where table_name = 'samples' and recording_id = ?1 and attempt = visible_attempt)
     where recording_id = ?1"""
+_ENTRY: Final = ("path", "table", "n_rows", "n_bytes", "t_first_ns", "t_last_ns", "sha256")
+_ENTRIES: Final = """select path, table_name, files.n_rows, n_bytes, files.t_first_ns, files.t_last_ns, sha256
+    from files left join recordings using (recording_id)
+    where (recording_id is null or attempt = visible_attempt)"""
 _UNFINISHED: Final = "not finished: still being written, or its writer was killed"
 
 
@@ -156,6 +158,32 @@ class Manifest:
                 self._retire(f"path in ({marks})", *paths)
                 self._add(segment, file_id=max(ids)[0])
 
+    def entries(self) -> list[Segment]:
+        """Return every file that counts, as it was sealed."""
+        return [Segment(**dict(zip(_ENTRY, row, strict=True))) for row in self._rows(_ENTRIES)]
+
+    def settled(self, table: str) -> list[Segment]:
+        """Return the files of a table that are of complete recordings, which no writer will touch."""
+        rows = self._rows(f"{_ENTRIES} and complete and table_name = ?", table)
+        return [Segment(**dict(zip(_ENTRY, row, strict=True))) for row in rows]
+
+    def unlisted(self) -> set[str]:
+        """Return the paths that do not count: those being written, and those not yet swept."""
+        return {path for (path,) in self._rows("select path from unlisted")}
+
+    def compact(self, paths: Sequence[str], segment: Segment, *, row: Mapping[str, Any]) -> bool:
+        """Put one announced file in the place of several, as a recording of its own; False if one is gone meanwhile."""
+        marks = ", ".join("?" * len(paths))
+        with self._transaction():
+            found = self._rows(f"select id from files where path in ({marks})", *paths)  # noqa: S608 - no input
+            if len(found) != len(paths):
+                return False
+            self._retire(f"path in ({marks})", *paths)
+            self._insert_recording({"status": "ok", "complete": 1, **row})
+            self._add(segment, owner=(row["recording_id"], 1))
+            self._execute(_COUNT, row["recording_id"])
+        return True
+
     def sweep(self, *, before_ns: int) -> None:
         """Delete what has not counted since before a time; readers may hold an older list of files for a while."""
         with self._transaction():
@@ -170,8 +198,9 @@ class Manifest:
         recording_id, attempt = owner or (None, None)
         values = (file_id, *astuple(segment), recording_id, attempt)
         self._execute(
-            """insert into files (id, path, table_name, n_rows, n_bytes, t_first_ns, t_last_ns, recording_id, attempt)
-            values (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            """insert into files
+                (id, path, table_name, n_rows, n_bytes, t_first_ns, t_last_ns, sha256, recording_id, attempt)
+            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             *values,
         )
 

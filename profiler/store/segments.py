@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
+import io
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +19,8 @@ from profiler.schema import TABLES, arrow_schema
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from _typeshed import ReadableBuffer
 
 __all__ = ["ROW_GROUP_ROWS", "Segment", "read_segments", "remedy", "temporary_path", "write_segment"]
 
@@ -41,6 +45,7 @@ class Segment:
     n_bytes: int
     t_first_ns: int | None = None
     t_last_ns: int | None = None
+    sha256: str = ""
 
 
 def write_segment(
@@ -69,15 +74,15 @@ def write_segment(
     LakeError
         If the disk is full or the folder cannot be written.
     """
-    encoded, n_rows = _encode(pieces, table)
     path = root / segment_path
     temporary = temporary_path(path)
     try:
         _make_folder(path.parent)
-        with temporary.open("wb") as stream:
-            stream.write(encoded)
-            stream.flush()
-            os.fsync(stream.fileno())
+        with temporary.open("wb") as file:
+            stream = _DigestingStream(file)
+            n_rows = _encode(pieces, table, stream)
+            file.flush()
+            os.fsync(file.fileno())
         temporary.rename(path)
         _sync_folder(path.parent)
     except OSError as error:
@@ -89,9 +94,10 @@ def write_segment(
         path=segment_path,
         table=table,
         n_rows=n_rows,
-        n_bytes=encoded.size,
+        n_bytes=stream.n_bytes,
         t_first_ns=first_ns,
         t_last_ns=last_ns,
+        sha256=stream.sha256,
     )
 
 
@@ -125,13 +131,39 @@ def remedy(error: OSError) -> str:
     return _REMEDIES.get(error.errno or 0, "check the folder and its file system")
 
 
-def _encode(pieces: Iterable[pa.Table], table: str) -> tuple[pa.Buffer, int]:
+class _DigestingStream(io.RawIOBase):
+    """Writes to a file, and knows the digest of what it wrote; Parquet files are written from start to end."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._digest = hashlib.sha256()
+        self.n_bytes = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: ReadableBuffer) -> int:
+        self._digest.update(data)
+        written = self._file.write(data)
+        self.n_bytes += written
+        return written
+
+    def tell(self) -> int:
+        return self.n_bytes
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of what was written, in hexadecimal digits."""
+        return self._digest.hexdigest()
+
+
+def _encode(pieces: Iterable[pa.Table], table: str, stream: _DigestingStream) -> int:
     schema = arrow_schema(table)
     integers = [field.name for field in schema if pa.types.is_integer(field.type)]
     key = [pq.SortingColumn(schema.get_field_index(name)) for name in TABLES[table].key]
-    sink, n_rows = pa.BufferOutputStream(), 0
+    n_rows = 0
     with pq.ParquetWriter(
-        sink,
+        stream,
         schema,
         compression="zstd",
         use_dictionary=[name for name in schema.names if name not in integers],
@@ -142,7 +174,7 @@ def _encode(pieces: Iterable[pa.Table], table: str) -> tuple[pa.Buffer, int]:
         for piece in pieces:
             writer.write_table(piece, row_group_size=ROW_GROUP_ROWS)
             n_rows += piece.num_rows
-    return sink.getvalue(), n_rows
+    return n_rows
 
 
 def _make_folder(folder: Path) -> None:

@@ -93,6 +93,20 @@ def test_each_value_is_stamped_just_after_its_own_read_with_the_time_the_read_to
     assert chunk.counters == counters
 
 
+def test_dithered_ticks_stand_in_their_intervals_and_none_is_missed(counters: tuple[OpenCounter, ...]) -> None:
+    draws = np.random.default_rng(1)
+    sampler = Sampler(counters, interval_s=0.01, clock=FakeClock().clock(), dither=draws.random)
+
+    (chunk,) = run(sampler, duration_s=0.2)
+
+    places = np.diff(chunk.t_ns[0]) / (10 * MS)
+    assert sampler.n_missed == 0
+    assert len(chunk.t_ns[0]) == 21
+    assert places.min() < 0.6
+    assert places.max() > 1.4
+    assert (chunk.t_ns[0] - chunk.t_ns[0][0] < np.arange(1, 22) * 10 * MS).all()
+
+
 def test_missed_ticks_are_counted_and_the_next_sample_is_flagged(counters: tuple[OpenCounter, ...]) -> None:
     clock = FakeClock(late={20: 3 * MS + MS // 2})
     sampler = Sampler(counters, interval_s=0.001, clock=clock.clock())

@@ -1,0 +1,215 @@
+"""Checking and compacting a lake: nothing lost, nothing wrong unseen, whenever the process dies."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import signal
+import sqlite3
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from profiler.errors import LakeError
+from profiler.importers import ingest
+from profiler.store import Lake, Recording, Series, check_lake, compact, recording_id
+from profiler.store.locks import RecordingLock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NS = 10**9
+T0_NS = 1_700_000_000 * NS
+
+
+def series(i: int) -> Series:
+    return Series(host="h1", device=f"eth{i}", direction="transmit", layer="netdev")
+
+
+def put(lake: Lake, name: str, *, first_s: int, n_series: int = 3, n_rows: int = 50) -> str:
+    """Write one recording of some series, a reading a second."""
+    key = recording_id(name, parser="test", parser_version=1)
+    with lake.writer(Recording(recording_id=key, source=name, format="test")) as writer:
+        for i in range(n_series):
+            writer.add_series(series(i))
+            t_ns = T0_NS + (first_s + np.arange(n_rows)) * NS
+            writer.write_samples(series(i).series_id, t_ns, t_ns // NS * (i + 1))
+    return key
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """Twenty recordings of 50 s, one after the other, on one day, and one of the next day."""
+    found = Lake.open(tmp_path / "lake", create=True)
+    for i in range(20):
+        put(found, f"part{i}", first_s=50 * i)
+    put(found, "tomorrow", first_s=86_400)
+    return found
+
+
+def readings(lake: Lake) -> dict[int, tuple[list[int], list[int]]]:
+    ids = [series(i).series_id for i in range(3)]
+    return {key: (counter.t_ns.tolist(), counter.value.tolist()) for key, counter in lake.counters(ids)}
+
+
+# Compaction
+
+
+def test_every_reading_of_small_files_is_in_the_large_one(lake: Lake) -> None:
+    before = readings(lake)
+
+    done = compact(lake)
+
+    assert (done.n_before, done.n_after, done.n_rows) == (20, 1, 20 * 3 * 50)
+    assert len(lake.files("samples")) == 2
+    assert readings(lake) == before
+    assert not check_lake(lake).problems
+
+
+def test_twice_is_no_more_than_once(lake: Lake) -> None:
+    compact(lake)
+
+    assert compact(lake).n_before == 0
+
+
+def test_files_come_to_about_the_target(lake: Lake) -> None:
+    sizes = [path.stat().st_size for path in lake.files("samples")]
+
+    compact(lake, target_bytes=5 * max(sizes) + 1)
+
+    assert len(lake.files("samples")) == 5
+
+
+def test_inputs_that_were_ingested_stay_known(lake: Lake) -> None:
+    key = put(lake, "again", first_s=5000)
+
+    compact(lake)
+
+    assert lake.holds(key)
+    with pytest.raises(LakeError, match="in the lake already"):
+        put(lake, "again", first_s=5000)
+
+
+def test_a_compacted_lake_goes_into_another_one_whole(lake: Lake, tmp_path: Path) -> None:
+    before = readings(lake)
+    compact(lake)
+
+    ingest(lake.root, lake=tmp_path / "copy")
+
+    assert readings(Lake.open(tmp_path / "copy")) == before
+
+
+def test_a_recording_that_is_being_written_is_left_alone(lake: Lake) -> None:
+    key = recording_id("live", parser="test", parser_version=1)
+    with lake.writer(Recording(recording_id=key, source="live", format="test")) as writer:
+        writer.add_series(series(0))
+        writer.write_samples(series(0).series_id, [T0_NS + 7000 * NS], [1])
+        writer.seal()
+        compact(lake)
+        assert len(lake.files("samples", recording_id=key)) == 1
+        writer.write_samples(series(0).series_id, [T0_NS + 7001 * NS], [2])
+    t_ns, value = readings(lake)[series(0).series_id]
+    assert dict(zip(t_ns, value, strict=True))[T0_NS + 7001 * NS] == 2
+
+
+def test_one_at_a_time(lake: Lake) -> None:
+    lock = RecordingLock(lake.root, hashlib.sha256(b"compaction").hexdigest())
+    try:
+        with pytest.raises(LakeError, match="another process"):
+            compact(lake)
+    finally:
+        lock.release()
+
+
+def _compact_for_ever(root: Path) -> None:
+    lake = Lake.open(root)
+    i = 0
+    while True:
+        put(lake, f"more{os.getpid()}-{i}", first_s=10_000 + 50 * i)
+        compact(lake)
+        i += 1
+
+
+def test_a_kill_at_any_moment_loses_nothing(lake: Lake) -> None:
+    before = readings(lake)
+    draws = np.random.default_rng(3)
+    for _ in range(6):
+        process = multiprocessing.get_context("spawn").Process(target=_compact_for_ever, args=(lake.root,))
+        process.start()
+        time.sleep(0.9 + draws.uniform(0, 0.3))
+        os.kill(process.pid or 0, signal.SIGKILL)
+        process.join()
+        found = readings(lake)
+        for key, (t_ns, value) in before.items():
+            assert found[key][0][: len(t_ns) - 50] == t_ns[:-50]
+            assert found[key][1][: len(value) - 50] == value[:-50]
+        assert not [problem for problem in check_lake(lake).problems if "not in the manifest" not in problem]
+        before = found
+
+
+# Checks
+
+
+def test_a_lake_that_is_whole_is_said_to_be(lake: Lake) -> None:
+    found = check_lake(lake)
+
+    assert found.problems == ()
+    assert (found.n_files, found.n_rows) == (21 + 21, 21 * 3 * 50 + 21 * 3)
+
+
+def test_one_changed_byte_is_found(lake: Lake) -> None:
+    path = lake.files("samples")[3]
+    raw = bytearray(path.read_bytes())
+    raw[100] ^= 1
+    path.write_bytes(raw)
+
+    (problem,) = check_lake(lake).problems
+
+    assert str(path) in problem
+
+
+def test_a_missing_file_and_one_that_does_not_belong_are_found(lake: Lake) -> None:
+    missing, other = lake.files("samples")[:2]
+    stray = other.with_name("stray.parquet")
+    stray.write_bytes(other.read_bytes())
+    missing.unlink()
+
+    problems = check_lake(lake).problems
+
+    assert len(problems) == 2
+    assert str(missing) in problems[0]
+    assert "not in the manifest" in problems[1]
+    assert str(stray) in problems[1]
+
+
+def test_a_file_out_of_order_is_found_even_with_its_hash(lake: Lake) -> None:
+    path = lake.files("samples")[0]
+    rows = pq.read_table(path, partitioning=None)
+    pq.write_table(rows.take(list(range(rows.num_rows))[::-1]), path)
+    with closing(sqlite3.connect(lake.root / "manifest.sqlite")) as database:
+        database.execute(
+            "update files set sha256 = ? where path = ?",
+            (hashlib.sha256(path.read_bytes()).hexdigest(), str(path.relative_to(lake.root))),
+        )
+        database.commit()
+
+    (problem,) = check_lake(lake).problems
+
+    assert "not in order" in problem
+
+
+def test_readings_that_two_inputs_give_differently_are_noted_not_called_broken(lake: Lake) -> None:
+    key = recording_id("other", parser="test", parser_version=1)
+    with lake.writer(Recording(recording_id=key, source="other", format="test")) as writer:
+        writer.add_series(series(0))
+        writer.write_samples(series(0).series_id, [T0_NS, T0_NS + NS], [5, (T0_NS + NS) // NS])
+
+    found = check_lake(lake)
+
+    assert found.problems == ()
+    assert "1 readings of one time that differ" in found.notes[-1]
