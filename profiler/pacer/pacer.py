@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
+import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -358,7 +358,7 @@ class Pacer:
             self._reporter.report(self._document(), steady_ns=now.steady_ns)
 
     def _document(self) -> dict[str, Any]:
-        who = {"job": self.job, "rank": self._rank, "host": socket.gethostname(), "pid": os.getpid()}
+        who = {"job": self.job, "rank": self._rank, "host": platform.node(), "pid": os.getpid()}
         return {"kind": KIND, "version": 1, **who, "t_ns": self._clocks.wall(), **self.statistics()}
 
     def _clock_error(self) -> ClockError:
