@@ -1,32 +1,48 @@
-"""Shifts of n jobs on one timeline: coordinate descent whose every step is exact, from many starts."""
+"""Shifts of n jobs on one timeline: descents whose every step is exact, then branch and bound, and a bound of all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from pipeline.compat.coincidences import MAX_COINCIDENCES, best_of_three, n_coincidences
-from pipeline.compat.kernel import ShiftCurve
+import numpy as np
+
+from pipeline.compat.bounds import coupling_bound
+from pipeline.compat.branch import branch_and_bound
+from pipeline.compat.layout import EDGES, MIDDLES, descend, move_job, move_jobs
+from pipeline.compat.levels import levels_of
 from pipeline.compat.placement import Placement, tolerance_bps
-from pipeline.compat.timeline import Circle, excess_at
+from pipeline.compat.starts import end_to_end, greedy_shifts
+from pipeline.compat.timeline import Circle
+from pipeline.deadline import NEVER
 
 if TYPE_CHECKING:
-    import numpy as np
+    from numpy.typing import NDArray
 
     from pipeline.compat.timeline import Timeline
+    from pipeline.deadline import Deadline
 
-__all__ = ["descend", "place_jobs"]
+__all__ = ["place_jobs"]
 
 N_STARTS: Final = 16
 N_CENTRING_ROUNDS: Final = 12
 MAX_ROUNDS: Final = 64
 
-FULL_EFFORT_JOBS: Final = 16
-"""With more jobs than this, starts and centring rounds become fewer in proportion: a round costs n² already."""
+LIGHT_KINKS: Final = 200_000
+"""Kinks of one round that take so little time (10 ms) that nobody looks at the deadline meanwhile."""
+
+MAX_KINKS: Final = 1_000_000
+"""About so many kinks are looked at in all descents: with many edges starts and centring rounds become fewer."""
+
+ROUNDS_A_DESCENT: Final = 4
+"""Rounds until a descent ends, as a rule."""
 
 
-def place_jobs(timeline: Timeline, *, bound_bps: float, rng: np.random.Generator) -> Placement:
+def place_jobs(
+    timeline: Timeline, *, bound_bps: float, rng: np.random.Generator, deadline: Deadline = NEVER
+) -> Placement:
     """Return the best shifts found, that of the first job being 0.
 
     Parameters
@@ -37,92 +53,130 @@ def place_jobs(timeline: Timeline, *, bound_bps: float, rng: np.random.Generator
         A lower bound of the mean excess: the search ends once it is attained.
     rng
         Source of the random starts.
+    deadline
+        When to give the best so far.
+
+    Returns
+    -------
+    Placement
+        With the best bound known: that handed in, or what branch and bound or the levels' couplings say.
 
     Notes
     -----
-    The first start places the largest job first and each next one where it does least harm; the others are uniform. Of
-    two jobs the first step is already the optimum; of three the optimum is proved, unless they have very many edges.
+    The first start places the largest job first and each next one where it does least harm, the second lays the jobs
+    end to end, the others are uniform. Of two jobs the first step is already the optimum. On a circle of more branch
+    and bound (`pipeline.compat.branch`) proves the optimum, as far as its work allows.
     """
-    n_jobs = len(timeline.demands)
-    best = descend(timeline, _greedy_shifts(timeline), choose=ShiftCurve.best_shift_ns)
-    is_proved = n_jobs <= 2 or best.excess_bps <= bound_bps + tolerance_bps(timeline)
-    if not is_proved and n_jobs == 3 and isinstance(timeline, Circle) and n_coincidences(timeline) <= MAX_COINCIDENCES:
-        best, is_proved = best_of_three(timeline, start=best), True
-    if not is_proved:
-        best = _search(timeline, best, bound_bps=bound_bps, rng=rng)
-    return replace(_centred(timeline, best), is_proved=is_proved)
+    if len(timeline.demands) == 1:
+        return _exact(timeline.alone(0), shifts_ns=(0,))
+    if len(timeline.demands) == 2:
+        curve = timeline.curve(1, shifts_ns=(0, 0), beside=(0,))
+        return _exact(curve.minimum_bps, shifts_ns=(0, curve.best_shift_ns()))
+    search = _Search(timeline=timeline, deadline=deadline)
+    best = search.descend_from_all(bound_bps=bound_bps, rng=rng)
+    if isinstance(timeline, Circle) and not best.is_proved:
+        best = branch_and_bound(timeline, start=best, deadline=deadline)
+        if not best.is_proved:
+            best = _bounded(best, timeline)
+    return search.centred(best)
 
 
-def _search(timeline: Timeline, best: Placement, *, bound_bps: float, rng: np.random.Generator) -> Placement:
-    """Return the best of a placement and of several descents from random shifts."""
-    tolerance = tolerance_bps(timeline)
-    for _ in range(_effort(N_STARTS, timeline) - 1):
-        start = [0, *(int(rng.integers(demand.period_ns)) for demand in timeline.demands[1:])]
-        found = descend(timeline, start, choose=ShiftCurve.best_shift_ns)
-        if found.excess_bps < best.excess_bps - tolerance:
-            best = found
-        if best.excess_bps <= bound_bps + tolerance:
-            return best
-    # Middles of plateaus are rounded to whole ns, and a job that has to fit next to one may miss by that.
-    return descend(timeline, best.shifts_ns, choose=ShiftCurve.edge_shift_ns)
+def _exact(excess_bps: float, *, shifts_ns: tuple[int, ...]) -> Placement:
+    return Placement(
+        shifts_ns=shifts_ns, excess_bps=excess_bps, bound_bps=excess_bps, is_proved=True, method="exact kernel"
+    )
 
 
-def descend(timeline: Timeline, shifts_ns: Sequence[int], *, choose: Callable[[ShiftCurve], int]) -> Placement:
-    """Move one job after the other to a best shift until no job can improve.
-
-    Each step is exact, so the excess never rises; the end is a point that no single job can leave for a better one.
-
-    Parameters
-    ----------
-    timeline, shifts_ns
-        The jobs, and where they begin.
-    choose
-        Which of a job's best shifts to take.
-    """
-    shifts = list(shifts_ns)
-    excess_bps = excess_at(timeline, shifts)
-    tolerance = tolerance_bps(timeline)
-    for _ in range(MAX_ROUNDS):
-        reached_bps = _round(timeline, shifts, choose=choose)
-        if reached_bps >= excess_bps - tolerance:
-            break
-        excess_bps = reached_bps
-    return Placement(shifts_ns=tuple(shifts), excess_bps=min(excess_bps, reached_bps))
+def _bounded(best: Placement, circle: Circle) -> Placement:
+    """Return a placement with the bound by couplings too, which takes a linear programme."""
+    levels = [levels_of(demand) for demand in circle.demands]
+    bound_bps = min(best.excess_bps, max(best.bound_bps, coupling_bound(levels, excess=circle.excess)))
+    is_proved = best.excess_bps <= bound_bps + tolerance_bps(circle)
+    return replace(best, bound_bps=bound_bps, is_proved=is_proved)
 
 
-def _greedy_shifts(timeline: Timeline) -> list[int]:
-    """Return shifts found by placing one job after the other, the largest first."""
-    order = sorted(range(len(timeline.demands)), key=lambda i: (-timeline.demands[i].mean_bps, i))
-    shifts = [0] * len(order)
-    for place, i_job in enumerate(order[1:], start=1):
-        shifts[i_job] = timeline.curve(i_job, shifts_ns=shifts, beside=order[:place]).best_shift_ns()
-    return [
-        (shift_ns - shifts[0]) % demand.period_ns for shift_ns, demand in zip(shifts, timeline.demands, strict=True)
-    ]
+class _Search:
+    """Descents on one timeline, within a deadline."""
 
+    def __init__(self, *, timeline: Timeline, deadline: Deadline) -> None:
+        self._demands = timeline.demands
+        self._board = timeline.board()
+        self._deadline = deadline
+        self._tolerance_bps = tolerance_bps(timeline)
+        n_edges = [demand.edges_ns.size for demand in self._demands]
+        self._round_kinks = self._board.layout.edges_ns.size * sum(n_edges)
 
-def _round(timeline: Timeline, shifts: list[int], *, choose: Callable[[ShiftCurve], int]) -> float:
-    """Move each job but the first to a best shift, in place; return the excess reached."""
-    excess_bps = timeline.alone(0)
-    jobs = range(len(shifts))
-    for i_job in jobs[1:]:
-        curve = timeline.curve(i_job, shifts_ns=shifts, beside=[i for i in jobs if i != i_job])
-        shifts[i_job] = choose(curve)
-        excess_bps = curve.minimum_bps
-    return excess_bps
+    def descend_from_all(self, *, bound_bps: float, rng: np.random.Generator) -> Placement:
+        """Return the best of descents from all starts, or the first that reaches the bound."""
+        best_ns, best_bps = np.zeros(0, dtype=np.int64), math.inf
+        for shifts_ns in self._starts(rng):
+            reached_bps = self._descend(shifts_ns, choose=MIDDLES)
+            if reached_bps < best_bps - self._tolerance_bps:
+                best_ns, best_bps = shifts_ns, reached_bps
+            if best_bps <= bound_bps + self._tolerance_bps or self._deadline.is_over():
+                break
+        else:
+            # Middles of plateaus are rounded to whole ns, and a job that has to fit next to one may miss by that.
+            best_bps = min(best_bps, self._descend(best_ns, choose=EDGES))
+        return Placement(
+            shifts_ns=tuple(best_ns.tolist()),
+            excess_bps=best_bps,
+            bound_bps=min(best_bps, bound_bps),
+            is_proved=best_bps <= bound_bps + self._tolerance_bps,
+        )
 
+    def centred(self, best: Placement) -> Placement:
+        """Share the slack: move each job to the middle of its plateau until the middles agree."""
+        shifts_ns = np.array(best.shifts_ns, dtype=np.int64)
+        excess_bps = best.excess_bps
+        for _ in range(self._effort(N_CENTRING_ROUNDS)):
+            if self._deadline.is_over():
+                break
+            before_ns = shifts_ns.copy()
+            excess_bps = self._round(shifts_ns, choose=MIDDLES)
+            if np.array_equal(shifts_ns, before_ns):
+                break
+        return replace(
+            best,
+            shifts_ns=tuple(shifts_ns.tolist()),
+            excess_bps=excess_bps,
+            bound_bps=excess_bps if best.is_proved else min(best.bound_bps, excess_bps),
+        )
 
-def _centred(timeline: Timeline, placement: Placement) -> Placement:
-    """Share the slack: move each job to the middle of its plateau until the middles agree."""
-    shifts = list(placement.shifts_ns)
-    excess_bps = placement.excess_bps
-    for _ in range(_effort(N_CENTRING_ROUNDS, timeline) if len(shifts) > 2 else 1):
-        before = list(shifts)
-        excess_bps = _round(timeline, shifts, choose=ShiftCurve.best_shift_ns)
-        if shifts == before:
-            break
-    return Placement(shifts_ns=tuple(shifts), excess_bps=excess_bps)
+    def _starts(self, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+        n_starts = self._effort(N_STARTS)
+        yield greedy_shifts(self._board, self._demands, deadline=self._deadline)
+        laid_ns = end_to_end(self._demands)
+        if laid_ns is not None and n_starts > 1:
+            yield laid_ns
+        periods_ns = [demand.period_ns for demand in self._demands[1:]]
+        for _ in range(n_starts - 1):
+            yield np.array([0, *rng.integers(periods_ns)], dtype=np.int64)
 
+    def _descend(self, shifts_ns: NDArray[np.int64], *, choose: int) -> float:
+        """Move jobs in place until none can improve, or until the time is up; return the mean excess reached."""
+        if self._round_kinks <= LIGHT_KINKS:
+            return float(descend(self._board, shifts_ns, choose, self._tolerance_bps, MAX_ROUNDS))
+        excess_bps = math.inf
+        for _ in range(MAX_ROUNDS):
+            reached_bps = self._round(shifts_ns, choose=choose)
+            if reached_bps >= excess_bps - self._tolerance_bps or self._deadline.is_over():
+                return min(excess_bps, reached_bps)
+            excess_bps = reached_bps
+        return excess_bps
 
-def _effort(full: int, timeline: Timeline) -> int:
-    return max(1, full * FULL_EFFORT_JOBS // max(FULL_EFFORT_JOBS, len(timeline.demands)))
+    def _round(self, shifts_ns: NDArray[np.int64], *, choose: int) -> float:
+        """Move each job but the first once, in place; at least one of them, even if the time is up."""
+        if self._round_kinks <= LIGHT_KINKS:
+            return float(move_jobs(self._board, shifts_ns, choose))
+        excess_bps = math.inf
+        for i_job in range(1, shifts_ns.size):
+            beside = np.arange(shifts_ns.size) != i_job
+            excess_bps = float(move_job(self._board, shifts_ns, i_job, beside, choose))
+            if self._deadline.is_over():
+                break
+        return excess_bps
+
+    def _effort(self, full: int) -> int:
+        """Return how many descents or rounds of ``full`` the number of edges allows."""
+        return max(1, min(full, MAX_KINKS // (ROUNDS_A_DESCENT * self._round_kinks)))

@@ -1,0 +1,143 @@
+"""The best shifts of several jobs, proved: branch and bound over spanning trees of edges that meet.
+
+The excess bends upwards only where an edge that rises of one job meets an edge that falls of another: ``f`` is convex,
+so the second difference there has the sign of the product of the two steps. Move any group of jobs of an optimum
+against the rest until such a meeting is reached: the excess cannot have changed. So some optimum is held together by
+a spanning tree of such meetings, and there are finitely many.
+
+The search places one job and then lets any other job meet those placed, depth first, the least bound first. A
+placement that was seen from one candidate is not looked at again from a later one, and of jobs that are alike only the
+first is tried. What is cut off is bounded by what each job adds at least to those placed (the excess is supermodular),
+and by the room that is left for the mean of the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from pipeline.compat.board import board_of
+from pipeline.compat.levels import Levels
+from pipeline.compat.placement import Placement, tolerance_bps
+from pipeline.compat.tree import Tree, bound_left, grow, plant
+from pipeline.deadline import NEVER
+
+if TYPE_CHECKING:
+    from pipeline.compat.board import Board
+    from pipeline.compat.demand import Demand
+    from pipeline.compat.timeline import Circle
+    from pipeline.deadline import Deadline
+
+__all__ = ["branch_and_bound"]
+
+MAX_KINKS: Final = 3_000_000
+"""Kinks that are looked at before the search is given up, a tenth to a fifth of a second of work."""
+
+CHUNK_KINKS: Final = 20_000
+"""Kinks between two looks at the deadline: about a millisecond."""
+
+MAX_CANDIDATES: Final = 200_000
+"""With more meetings of edges than this not even the first level of the search would end."""
+
+PATIENT_JOBS: Final = 12
+"""Up to so many jobs the search goes on until the deadline, if one is set; of more there are too many trees to end."""
+
+
+def branch_and_bound(circle: Circle, *, start: Placement, deadline: Deadline = NEVER) -> Placement:
+    """Return shifts of three jobs or more that no others can beat, or the best found when it takes too long.
+
+    Parameters
+    ----------
+    circle
+        The jobs; those whose rate never changes only take capacity.
+    start
+        Where no job can improve by itself.
+    deadline
+        When to give up.
+
+    Returns
+    -------
+    Placement
+        Its bound is that of what was left to try.
+    """
+    moving = _alike_together([i for i, demand in enumerate(circle.demands) if demand.variation_bps > 0], circle.demands)
+    if len(moving) < 3:
+        return replace(start, bound_bps=start.excess_bps, is_proved=True)
+    constant_bps = sum(demand.peak_bps for i, demand in enumerate(circle.demands) if i not in moving)
+    others = circle.excess.others
+    beside = replace(circle.excess, others=Levels(rate_bps=others.rate_bps + constant_bps, weight=others.weight))
+    board = board_of([circle.demands[i] for i in moving], excess=beside, window_ns=None)
+    tree = _tree_for(board, [circle.demands[i] for i in moving])
+    if tree is None:
+        return start
+    tree.best_ns[:], tree.best_bps[0] = [start.shifts_ns[i] for i in moving], start.excess_bps
+    tolerance = tolerance_bps(circle)
+    plant(tree, board, int(tree.mean_bps.argmax()), tolerance)
+    _search(tree, board, tolerance=tolerance, deadline=deadline)
+    shifts = list(start.shifts_ns)
+    for i_job, shift_ns in zip(moving, tree.best_ns, strict=True):
+        shifts[i_job] = int(shift_ns)
+    excess_bps = float(tree.best_bps[0])
+    return Placement(
+        shifts_ns=_turned(shifts, circle.demands),
+        excess_bps=excess_bps,
+        bound_bps=min(excess_bps, max(start.bound_bps, float(bound_left(tree)))),
+        is_proved=bool(tree.level[0] < 0),
+        method="branch and bound",
+    )
+
+
+def _search(tree: Tree, board: Board, *, tolerance: float, deadline: Deadline) -> None:
+    is_patient = deadline.is_finite and tree.kind.size <= PATIENT_JOBS
+    left = math.inf if is_patient else MAX_KINKS
+    while tree.level[0] >= 0 and left > 0 and not deadline.is_over():
+        left -= grow(tree, board, tolerance, CHUNK_KINKS)
+
+
+def _turned(shifts_ns: Sequence[int], demands: Sequence[Demand]) -> tuple[int, ...]:
+    """Return the same placement, turned so that the first job's shift is 0."""
+    return tuple((s - shifts_ns[0]) % demand.period_ns for s, demand in zip(shifts_ns, demands, strict=True))
+
+
+def _kinds(demands: Sequence[Demand]) -> list[int]:
+    """Return the same number for demands that are the same."""
+    numbers: dict[tuple[int, bytes, bytes], int] = {}
+    keys = [(demand.period_ns, demand.edges_ns.tobytes(), demand.rate_bps.tobytes()) for demand in demands]
+    return [numbers.setdefault(key, len(numbers)) for key in keys]
+
+
+def _alike_together(jobs: Sequence[int], demands: Sequence[Demand]) -> list[int]:
+    """Return jobs in an order in which those with the same demand are neighbours."""
+    kinds = _kinds([demands[i] for i in jobs])
+    return [i for _, i in sorted(zip(kinds, jobs, strict=True))]
+
+
+def _tree_for(board: Board, demands: Sequence[Demand]) -> Tree | None:
+    """Return room for the search, or None if it would take too much."""
+    n_jobs, n_edges = len(demands), board.layout.edges_ns.size
+    n_candidates = n_edges * sum(demand.edges_ns.size for demand in demands)
+    if n_candidates > MAX_CANDIDATES:
+        return None
+    return Tree(
+        level=np.zeros(1, dtype=np.int64),
+        edges_ns=np.empty((n_jobs, n_edges), dtype=np.int64),
+        rate_bps=np.empty((n_jobs, n_edges)),
+        turns=np.empty((n_jobs, n_edges), dtype=np.int8),
+        n_edges=np.zeros(n_jobs, dtype=np.int64),
+        job=np.empty((n_jobs, n_candidates), dtype=np.int64),
+        shift_ns=np.empty((n_jobs, n_candidates), dtype=np.int64),
+        bound_bps=np.empty((n_jobs, n_candidates)),
+        base_bps=np.empty((n_jobs, n_candidates)),
+        n=np.zeros(n_jobs, dtype=np.int64),
+        next=np.zeros(n_jobs, dtype=np.int64),
+        placed_ns=np.full(n_jobs, -1, dtype=np.int64),
+        kind=np.array(_kinds(demands), dtype=np.int64),
+        mean_bps=np.array([demand.mean_bps for demand in demands]),
+        peak_bps=np.array([demand.peak_bps for demand in demands]),
+        best_ns=np.zeros(n_jobs, dtype=np.int64),
+        best_bps=np.array([math.inf]),
+    )
