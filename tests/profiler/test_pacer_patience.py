@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -111,10 +111,14 @@ def test_a_paced_job_is_never_slower_than_stated_whatever_troubles_it(trouble: s
 @pytest.mark.parametrize("step_ms", [-3_000, -266, -150, -60, -5, 5, 60, 150, 266, 3_000])
 def test_a_clock_that_is_set_again_and_again_costs_no_more_than_missed_slots_do(step_ms: int) -> None:
     for every in (1, 7, 50, 400):
-        done = run(steady_work, steps_ns=lambda i, every=every: step_ms * 1_000_000 * (i % every == every - 1))
+        done = run(steady_work, steps_ns=step_every(every, step_ms * 1_000_000))
         n_small = N_ITERATIONS // every if abs(step_ms) / 1e3 < TOLERANCE_FRAC * PERIOD_S else 0
         assert done.taken_s <= done.bound_s + n_small * abs(step_ms) / 1e3
         assert done.pacer.n_clock_steps == pytest.approx(N_ITERATIONS / every, abs=1)
+
+
+def step_every(every: int, step_ns: int) -> Callable[[int], int]:
+    return lambda i: step_ns * (i % every == every - 1)
 
 
 def test_without_patience_a_job_longer_than_its_slot_takes_two_thirds_longer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +171,7 @@ def test_a_job_that_is_let_go_never_waits_until_it_tries_again() -> None:
     assert 12.8 <= pacer_ready_s(states, retried_at) < 12.8 + 0.12
 
 
-def pacer_ready_s(states: list[str], i_iteration: int) -> float:
+def pacer_ready_s(states: Sequence[str], i_iteration: int) -> float:
     """Return when iteration i was ready, in a run of 0.12 s an iteration: a held one ends at a slot, 0.1 s apart."""
     ready_s = went_s = 0.0
     for i in range(i_iteration + 1):
