@@ -28,12 +28,20 @@ class JobShift:
     An iteration begins at the profile's time zero, which in a measured profile is the start of its first Up phase.
     ``pace_period_s`` is the slot period to hold (None: do not pace) and ``stretch_frac`` what that adds to the job's
     own period, as a fraction of it.
+
+    The other jobs at their shifts, this one's may be any from ``plateau_s[0]`` to ``plateau_s[1]`` without loss, and
+    any within one of ``good_shifts_s``, shape (n_stretches, 2), for a score lower by at most the tolerance that was
+    asked for. The stretch around ``shift_s`` comes first; shifts that differ by ``repeat_s`` are the same. None and
+    empty where that was not looked for.
     """
 
     job: str
     shift_s: float
     pace_period_s: float | None = None
     stretch_frac: float | None = None
+    repeat_s: float | None = None
+    plateau_s: tuple[float, float] | None = None
+    good_shifts_s: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +49,13 @@ class Compatibility(Tabular):
     """Scores, verdict and shifts of the jobs on one link.
 
     Scores are ``1 - E/C`` with E the mean excess of demand over the capacity C (DESIGN section 5); None where a score
-    cannot be said. ``gap`` certifies ``score_best``: no shifts score more than ``score_best + gap``. ``horizon_s``
-    and ``hold_s`` are infinite where a shift lasts for ever.
+    cannot be said. ``gap`` certifies ``score_best``: no shifts score more than ``score_best + gap``; ``is_proved`` says
+    that it is rounding. ``horizon_s`` and ``hold_s`` are infinite where a shift lasts for ever.
+
+    ``score_robust`` and ``score_worst`` are the expectation of the best shifts' score and the lowest that was found if
+    each job is off its shift by up to ``jitter_frac`` of its period. ``drift_s`` and ``wander_s`` tell how far the
+    phase of one job against another's moves in an iteration of the slower, for the pair that moves most: steadily,
+    by the difference of their periods, and at random, a standard deviation. ``elapsed_s`` is what the answer took.
     """
 
     capacity_bps: float
@@ -55,9 +68,14 @@ class Compatibility(Tabular):
     score_cassini: float | None = None
     score_paced: float | None = None
     score_robust: float | None = None
+    score_worst: float | None = None
+    jitter_frac: float | None = None
     gap: float | None = None
+    is_proved: bool = False
     horizon_s: float | None = None
     hold_s: float | None = None
+    drift_s: float | None = None
+    wander_s: float | None = None
     link: str | None = None
     direction: str | None = None
     predicted: Mapping[str, float] = field(default_factory=dict)
@@ -65,6 +83,7 @@ class Compatibility(Tabular):
     reason: str = ""
     warnings: tuple[str, ...] = ()
     method: str = ""
+    elapsed_s: float | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 < self.capacity_bps < float("inf"):
@@ -106,6 +125,8 @@ class Compatibility(Tabular):
                 "shift_s": advice[job].shift_s if job in advice else None,
                 "pace_period_s": advice[job].pace_period_s if job in advice else None,
                 "stretch_frac": advice[job].stretch_frac if job in advice else None,
+                "plateau_low_s": _end(advice.get(job), 0),
+                "plateau_high_s": _end(advice.get(job), 1),
             }
             for job in self.jobs
         ]
@@ -134,6 +155,12 @@ class Compatibility(Tabular):
 
 _DOCUMENT_FIELDS: Final = (
     *("link", "direction", "capacity_bps", "verdict", "reason", "jobs"),
-    *("score_now", "score_best", "score_random", "score_cassini", "score_paced", "score_robust"),
-    *("gap", "horizon_s", "hold_s", "predicted", "method", "warnings"),
+    *("score_now", "score_best", "score_random", "score_cassini", "score_paced", "score_robust", "score_worst"),
+    *("jitter_frac", "gap", "is_proved", "horizon_s", "hold_s", "drift_s", "wander_s"),
+    *("predicted", "method", "warnings"),
 )
+
+
+def _end(shift: JobShift | None, place: Literal[0, 1]) -> float | None:
+    """Return the first or last shift of a job's plateau, if it has one."""
+    return None if shift is None or shift.plateau_s is None else shift.plateau_s[place]
