@@ -20,16 +20,18 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pipeline.compat.board import board_of
+from pipeline.compat.board import board_of, steps_of
+from pipeline.compat.demand import superpose
+from pipeline.compat.kernel import excess_of
 from pipeline.compat.levels import Levels
 from pipeline.compat.placement import Placement, tolerance_bps
-from pipeline.compat.tree import Tree, bound_left, grow, plant
+from pipeline.compat.timeline import Circle
+from pipeline.compat.tree import Tree, grow
 from pipeline.deadline import NEVER
 
 if TYPE_CHECKING:
     from pipeline.compat.board import Board
     from pipeline.compat.demand import Demand
-    from pipeline.compat.timeline import Circle
     from pipeline.deadline import Deadline
 
 __all__ = ["branch_and_bound"]
@@ -70,14 +72,14 @@ def branch_and_bound(circle: Circle, *, start: Placement, deadline: Deadline = N
     constant_bps = sum(demand.peak_bps for i, demand in enumerate(circle.demands) if i not in moving)
     others = circle.excess.others
     beside = replace(circle.excess, others=Levels(rate_bps=others.rate_bps + constant_bps, weight=others.weight))
-    board = board_of([circle.demands[i] for i in moving], excess=beside, window_ns=None)
-    tree = _tree_for(board, [circle.demands[i] for i in moving])
+    demands = [circle.demands[i] for i in moving]
+    board = board_of(demands, excess=beside, window_ns=None)
+    tree = _tree_for(board, demands)
     if tree is None:
         return start
     tree.best_ns[:], tree.best_bps[0] = [start.shifts_ns[i] for i in moving], start.excess_bps
-    tolerance = tolerance_bps(circle)
-    plant(tree, board, int(tree.mean_bps.argmax()), tolerance)
-    _search(tree, board, tolerance=tolerance, deadline=deadline)
+    _plant(tree, int(tree.mean_bps.argmax()), circle=Circle(demands=demands, excess=beside))
+    _search(tree, board, tolerance=tolerance_bps(circle), deadline=deadline)
     shifts = list(start.shifts_ns)
     for i_job, shift_ns in zip(moving, tree.best_ns, strict=True):
         shifts[i_job] = int(shift_ns)
@@ -85,10 +87,32 @@ def branch_and_bound(circle: Circle, *, start: Placement, deadline: Deadline = N
     return Placement(
         shifts_ns=_turned(shifts, circle.demands),
         excess_bps=excess_bps,
-        bound_bps=min(excess_bps, max(start.bound_bps, float(bound_left(tree)))),
+        bound_bps=min(excess_bps, max(start.bound_bps, _bound_left(tree))),
         is_proved=bool(tree.level[0] < 0),
         method="branch and bound",
     )
+
+
+def _plant(tree: Tree, root: int, *, circle: Circle) -> None:
+    """Begin a search with one job at shift 0."""
+    length_ns = math.lcm(*(demand.period_ns for demand in circle.demands))
+    alone = superpose([circle.demands[root]], shifts_ns=[0], length_ns=length_ns)
+    steps = steps_of(alone)
+    n = steps.edges_ns.size
+    tree.edges_ns[0, :n], tree.rate_bps[0, :n], tree.turns[0, :n] = steps.edges_ns, steps.rate_bps, steps.turns
+    tree.n_edges[0], tree.next[0], tree.placed_ns[root] = n, -1, 0
+    tree.root_bps[0] = excess_of(alone, excess=circle.excess)
+
+
+def _bound_left(tree: Tree) -> float:
+    """Return a lower bound of the excess of all placements: the best found, or the least bound that is left to try."""
+    bounds_bps = [float(tree.best_bps[0])]
+    for d in range(int(tree.level[0]) + 1):
+        if tree.next[d] < 0:
+            bounds_bps.append(float(tree.bound_bps[d - 1, tree.next[d - 1] - 1]) if d > 0 else 0.0)
+        elif tree.next[d] < tree.n[d]:
+            bounds_bps.append(float(tree.bound_bps[d, tree.next[d]]))
+    return min(bounds_bps)
 
 
 def _search(tree: Tree, board: Board, *, tolerance: float, deadline: Deadline) -> None:
@@ -134,6 +158,7 @@ def _tree_for(board: Board, demands: Sequence[Demand]) -> Tree | None:
         base_bps=np.empty((n_jobs, n_candidates)),
         n=np.zeros(n_jobs, dtype=np.int64),
         next=np.zeros(n_jobs, dtype=np.int64),
+        root_bps=np.zeros(1),
         placed_ns=np.full(n_jobs, -1, dtype=np.int64),
         kind=np.array(_kinds(demands), dtype=np.int64),
         mean_bps=np.array([demand.mean_bps for demand in demands]),

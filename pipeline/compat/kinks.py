@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pipeline.compat.board import FALLS, RISES, Cost, Kinks, Steps
+from pipeline.compat.compiled import entry, inner
 
-__all__ = ["FLAT_FRAC", "ZERO_FRAC", "best_shift", "cost_at", "fill_kinks", "least", "step_width"]
+__all__ = ["FLAT_FRAC", "ZERO_FRAC", "best_shift", "cost_at", "fill_kinks", "highest", "least", "step_width"]
 
 FLAT_FRAC: Final = 1e-12
 """Values that differ by less than this fraction of the curve's scale are one value: rounding, not a slope."""
@@ -18,20 +18,23 @@ FLAT_FRAC: Final = 1e-12
 ZERO_FRAC: Final = 1e-13
 """Nor is an excess of less than this fraction one."""
 
-FEW: Final = 48
-"""Up to so many kinks are sorted by insertion, which needs no room."""
 
-
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def cost_at(rate_bps: float, cost: Cost) -> float:
     """Return what a rate costs."""
     if cost.knots_bps.size == 1:
         return float(max(0.0, rate_bps - cost.knots_bps[0]))
-    below = np.searchsorted(cost.knots_bps, rate_bps)
+    below, above = 0, cost.knots_bps.size
+    while below < above:
+        middle = (below + above) // 2
+        if cost.knots_bps[middle] < rate_bps:
+            below = middle + 1
+        else:
+            above = middle
     return float(max(0.0, cost.slope[below] * rate_bps - cost.offset_bps[below]))
 
 
-@njit(cache=True, nogil=True)
+@entry
 def fill_kinks(fixed: Steps, moving: Steps, common_ns: tuple[int, float, bool], cost: Cost, out: Kinks) -> int:
     """Fill the kinks of the mean excess against the shift of ``moving`` and return how many there are, at least one.
 
@@ -55,35 +58,35 @@ def fill_kinks(fixed: Steps, moving: Steps, common_ns: tuple[int, float, bool], 
         n = 1
     _sort(out, n)
     n = _merge(out, n)
-    _integrate(out.shift_ns[:n], out.excess_bps[:n], modulus_ns, lcm_ns, mean_bps)
-    nothing_bps = ZERO_FRAC * (fixed.rate_bps.max() + moving.rate_bps.max())
+    _integrate(out, n, (modulus_ns, lcm_ns), mean_bps)
+    nothing_bps = ZERO_FRAC * (highest(fixed.rate_bps) + highest(moving.rate_bps))
     for k in range(n):
         if out.excess_bps[k] < nothing_bps:
             out.excess_bps[k] = 0.0
     return n
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _meet(fixed: Steps, moving: Steps, common_ns: tuple[int, float, bool], cost: Cost, out: Kinks) -> tuple[int, float]:
     """List each meeting of edges with its bend (in ``excess_bps``); return how many, and the mean over all shifts."""
     is_window = common_ns[2]
+    # A plain 0 would have `_meet_edge` compiled once more, for that constant.
+    none, n, total = np.int8(0), np.int64(0), 0.0
     n_fixed = fixed.edges_ns.size
-    n, total = 0, 0.0
     for k in range(moving.edges_ns.size):
-        before_bps = 0.0 if is_window else cost_at(fixed.rate_bps[n_fixed - 1] + moving.rate_bps[k], cost)
-        out.before_bps[k] = before_bps
+        out.before_bps[k] = 0.0 if is_window else cost_at(fixed.rate_bps[n_fixed - 1] + moving.rate_bps[k], cost)
     for i in range(n_fixed):
         total += _cost_row(fixed.rate_bps[i], moving, cost, out.after_bps) * step_width(fixed, i)
         if is_window or fixed.rate_bps[i] != fixed.rate_bps[i - 1] or fixed.turns[i] != 0:
             n = _meet_edge(fixed.edges_ns[i], fixed.turns[i], moving, common_ns[0], out, n)
-        out.before_bps[:] = out.after_bps
+        for k in range(moving.edges_ns.size):
+            out.before_bps[k], out.after_bps[k] = out.after_bps[k], 0.0
     if is_window:
-        out.after_bps[:] = 0.0
-        n = _meet_edge(fixed.period_ns, 0, moving, common_ns[0], out, n)
-    return n, total / fixed.period_ns / moving.period_ns
+        n = _meet_edge(fixed.period_ns, none, moving, common_ns[0], out, n)
+    return int(n), total / fixed.period_ns / moving.period_ns
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def step_width(steps: Steps, i: int) -> int:
     """Return the time from one edge to the next, in ns."""
     if i + 1 < steps.edges_ns.size:
@@ -91,7 +94,7 @@ def step_width(steps: Steps, i: int) -> int:
     return int(steps.edges_ns[0] + steps.period_ns - steps.edges_ns[i])
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def _cost_row(rate_bps: float, moving: Steps, cost: Cost, row_bps: NDArray[np.float64]) -> float:
     """Fill the cost of a rate beside each of the moving demand's; return its integral over their widths."""
     total = 0.0
@@ -101,8 +104,8 @@ def _cost_row(rate_bps: float, moving: Steps, cost: Cost, row_bps: NDArray[np.fl
     return total
 
 
-@njit(cache=True, nogil=True)
-def _meet_edge(at_ns: int, turns: int, moving: Steps, modulus_ns: int, out: Kinks, n: int) -> int:
+@inner
+def _meet_edge(at_ns: int, turns: np.int8, moving: Steps, modulus_ns: int, out: Kinks, n: np.int64) -> np.int64:
     """List the meetings of one fixed edge with those of the moving demand, whose costs before and after are known."""
     last = moving.edges_ns.size - 1
     for k in range(last + 1):
@@ -118,28 +121,30 @@ def _meet_edge(at_ns: int, turns: int, moving: Steps, modulus_ns: int, out: Kink
     return n
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sort(out: Kinks, n: int) -> None:
-    if n > FEW:
-        order = np.argsort(out.shift_ns[:n])
-        out.shift_ns[:n] = out.shift_ns[order]
-        out.excess_bps[:n] = out.excess_bps[order]
-        out.faces[:n] = out.faces[order]
-        return
-    for i in range(1, n):
-        shift_ns, bend, faces = out.shift_ns[i], out.excess_bps[i], out.faces[i]
-        k = i
-        while k > 0 and out.shift_ns[k - 1] > shift_ns:
-            out.shift_ns[k], out.excess_bps[k], out.faces[k] = (
-                out.shift_ns[k - 1],
-                out.excess_bps[k - 1],
-                out.faces[k - 1],
-            )
-            k -= 1
-        out.shift_ns[k], out.excess_bps[k], out.faces[k] = shift_ns, bend, faces
+    """Sort the first n kinks by their shift (Shell's method, which needs no room)."""
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            shift_ns, bend, faces = out.shift_ns[i], out.excess_bps[i], out.faces[i]
+            k = i
+            while k >= gap and out.shift_ns[k - gap] > shift_ns:
+                _copy(out, k - gap, k)
+                k -= gap
+            out.shift_ns[k], out.excess_bps[k], out.faces[k] = shift_ns, bend, faces
+        gap //= 3
 
 
-@njit(cache=True, nogil=True)
+@inner
+def _copy(out: Kinks, source: int, target: int) -> None:
+    out.shift_ns[target], out.excess_bps[target] = out.shift_ns[source], out.excess_bps[source]
+    out.faces[target] = out.faces[source]
+
+
+@inner
 def _merge(out: Kinks, n: int) -> int:
     """Make one kink of those at the same shift; return how many remain."""
     last = 0
@@ -149,38 +154,49 @@ def _merge(out: Kinks, n: int) -> int:
             out.faces[last] |= out.faces[k]
         else:
             last += 1
-            out.shift_ns[last], out.excess_bps[last], out.faces[last] = (
-                out.shift_ns[k],
-                out.excess_bps[k],
-                out.faces[k],
-            )
+            _copy(out, k, last)
     return last + 1
 
 
-@njit(cache=True, nogil=True)
-def _integrate(
-    shift_ns: NDArray[np.int64], bend: NDArray[np.float64], modulus_ns: int, lcm_ns: float, mean_bps: float
-) -> None:
-    """Turn the bend at each kink into the value there, given the mean over all shifts."""
-    n = shift_ns.size
+@inner
+def _integrate(out: Kinks, n: int, repeats_ns: tuple[int, float], mean_bps: float) -> None:
+    """Turn the bend at each of n kinks into the value there, given the mean over all shifts."""
+    modulus_ns, lcm_ns = repeats_ns
     turned, area = 0.0, 0.0
     for k in range(n):
-        width_ns = (shift_ns[k + 1] if k + 1 < n else shift_ns[0] + modulus_ns) - shift_ns[k]
-        turned += bend[k]
-        area += turned * width_ns
+        turned += out.excess_bps[k]
+        area += turned * _gap(out, n, k, modulus_ns)
     level = area / modulus_ns
     turned, value, area = 0.0, 0.0, 0.0
     for k in range(n):
-        width_ns = (shift_ns[k + 1] if k + 1 < n else shift_ns[0] + modulus_ns) - shift_ns[k]
-        turned += bend[k]
+        turned += out.excess_bps[k]
+        width_ns = _gap(out, n, k, modulus_ns)
         rise = (turned - level) * width_ns / lcm_ns
-        bend[k] = value
+        out.excess_bps[k] = value
         area += (value + rise / 2) * width_ns
         value += rise
-    bend += mean_bps - area / modulus_ns
+    offset_bps = mean_bps - area / modulus_ns
+    for k in range(n):
+        out.excess_bps[k] += offset_bps
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
+def _gap(out: Kinks, n: int, k: int, modulus_ns: int) -> int:
+    """Return the shift from one of n kinks to the next."""
+    next_ns = out.shift_ns[k + 1] if k + 1 < n else out.shift_ns[0] + modulus_ns
+    return int(next_ns - out.shift_ns[k])
+
+
+@inner
+def highest(values: NDArray[np.float64]) -> float:
+    """Return the highest of some values."""
+    high = values[0]
+    for value in values:
+        high = max(high, value)
+    return float(high)
+
+
+@inner
 def least(values: NDArray[np.float64], n: int) -> float:
     """Return the least of the first n values."""
     low = values[0]
@@ -189,7 +205,7 @@ def least(values: NDArray[np.float64], n: int) -> float:
     return float(low)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def best_shift(kinks: Kinks, n: int, modulus_ns: int, flat_bps: float) -> tuple[int, int]:
     """Return start and width of the widest plateau of minima; the first of equally wide ones.
 
@@ -227,7 +243,7 @@ def best_shift(kinks: Kinks, n: int, modulus_ns: int, flat_bps: float) -> tuple[
     return best_ns, best_width_ns
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def _reach(kinks: Kinks, n: int, k: int, towards: int, modulus_ns: int, limit_bps: float) -> int:
     """Return how far from a kink, towards its neighbour, the excess stays within the limit."""
     neighbour = (k + towards) % n

@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.compat.bounds import coupling_bound
 from pipeline.compat.branch import branch_and_bound
-from pipeline.compat.layout import EDGES, MIDDLES, descend, move_job, move_jobs
+from pipeline.compat.layout import EDGES, MIDDLES, descend, move_job
 from pipeline.compat.levels import levels_of
 from pipeline.compat.placement import Placement, tolerance_bps
 from pipeline.compat.starts import end_to_end, greedy_shifts
@@ -168,7 +168,7 @@ class _Search:
     def _round(self, shifts_ns: NDArray[np.int64], *, choose: int) -> float:
         """Move each job but the first once, in place; at least one of them, even if the time is up."""
         if self._round_kinks <= LIGHT_KINKS:
-            return float(move_jobs(self._board, shifts_ns, choose))
+            return float(descend(self._board, shifts_ns, choose, self._tolerance_bps, 1))
         excess_bps = math.inf
         for i_job in range(1, shifts_ns.size):
             beside = np.arange(shifts_ns.size) != i_job

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pipeline.compat.board import Board, Steps
-from pipeline.compat.kinks import cost_at, fill_kinks, least, step_width
-from pipeline.compat.layout import first_edge, job_steps, lay_out
+from pipeline.compat.compiled import entry, inner
+from pipeline.compat.kinks import fill_kinks, least, step_width
+from pipeline.compat.layout import first_edge, job_steps
 
-__all__ = ["Tree", "bound_left", "grow", "plant"]
+__all__ = ["Tree", "grow"]
 
 
 class Tree(NamedTuple):
@@ -31,7 +31,9 @@ class Tree(NamedTuple):
         Candidates at each level in order of their bound: which job at which shift, a lower bound of the excess of any
         placement that contains it, and the excess of the placed jobs with it.
     n, next
-        How many candidates a level has, and the first that has not been tried.
+        How many candidates a level has, and the first that has not been tried; -1 if they have not been listed.
+    root_bps
+        Excess of the first job alone (one value).
     placed_ns
         Shift of each placed job, -1 if it is not placed.
     kind
@@ -53,6 +55,7 @@ class Tree(NamedTuple):
     base_bps: NDArray[np.float64]
     n: NDArray[np.int64]
     next: NDArray[np.int64]
+    root_bps: NDArray[np.float64]
     placed_ns: NDArray[np.int64]
     kind: NDArray[np.int64]
     mean_bps: NDArray[np.float64]
@@ -61,53 +64,30 @@ class Tree(NamedTuple):
     best_bps: NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
-def plant(tree: Tree, board: Board, root: int, tolerance_bps: float) -> None:
-    """Begin a search with one job placed at shift 0; ``best_ns`` and ``best_bps`` must stand."""
-    beside = np.zeros(tree.kind.size, np.bool_)
-    beside[root] = True
-    alone = lay_out(board, np.zeros(tree.kind.size, np.int64), beside)
-    n = alone.edges_ns.size
-    tree.edges_ns[0, :n], tree.rate_bps[0, :n], tree.turns[0, :n] = alone.edges_ns, alone.rate_bps, alone.turns
-    tree.n_edges[0] = n
-    tree.placed_ns[:] = -1
-    tree.placed_ns[root] = 0
-    tree.level[0] = 0
-    base_bps = 0.0
-    for i in range(n):
-        base_bps += cost_at(alone.rate_bps[i], board.cost) * step_width(alone, i)
-    _branch(tree, board, 0, base_bps / board.length_ns, tolerance_bps)
-
-
-@njit(cache=True, nogil=True)
+@entry
 def grow(tree: Tree, board: Board, tolerance_bps: float, n_kinks: int) -> int:
-    """Go on until done or so many kinks have been looked at; return how many have."""
+    """Go on until done or so many kinks have been looked at; return how many have.
+
+    A search begins with one job placed at level 0, whose candidates are not listed (``next`` is -1).
+    """
     n_seen = 0
     while tree.level[0] >= 0 and n_seen < n_kinks:
         d = tree.level[0]
         k = tree.next[d]
-        if k >= tree.n[d] or tree.bound_bps[d, k] >= tree.best_bps[0] - tolerance_bps:
+        if k < 0:
+            n_seen += _branch(tree, board, d, tolerance_bps)
+        elif k >= tree.n[d] or tree.bound_bps[d, k] >= tree.best_bps[0] - tolerance_bps:
             if d > 0:
                 tree.placed_ns[tree.job[d - 1, tree.next[d - 1] - 1]] = -1
             tree.level[0] = d - 1
-            continue
-        tree.next[d] = k + 1
-        if not _is_explored(tree, d, k):
-            n_seen += _place(tree, board, d, k, tolerance_bps)
+        else:
+            tree.next[d] = k + 1
+            if not _is_explored(tree, d, k):
+                n_seen += _place(tree, board, d, tolerance_bps)
     return n_seen
 
 
-@njit(cache=True, nogil=True)
-def bound_left(tree: Tree) -> float:
-    """Return a lower bound of the excess of all placements: the best found, or the least bound that is left to try."""
-    bound_bps = tree.best_bps[0]
-    for d in range(tree.level[0] + 1):
-        if tree.next[d] < tree.n[d]:
-            bound_bps = min(bound_bps, tree.bound_bps[d, tree.next[d]])
-    return float(bound_bps)
-
-
-@njit(cache=True, nogil=True)
+@inner
 def _is_explored(tree: Tree, d: int, k: int) -> bool:
     """Return whether all placements with this job (or one alike) at this shift were seen from an earlier candidate."""
     kind, shift_ns = tree.kind[tree.job[d, k]], tree.shift_ns[d, k]
@@ -118,43 +98,46 @@ def _is_explored(tree: Tree, d: int, k: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
-def _place(tree: Tree, board: Board, d: int, k: int, tolerance_bps: float) -> int:
-    """Place a candidate and list those of the next level, or try the last job; return how many kinks that took."""
-    j, base_bps = tree.job[d, k], tree.base_bps[d, k]
+@inner
+def _place(tree: Tree, board: Board, d: int, tolerance_bps: float) -> int:
+    """Place the candidate before the next and go up a level, or try the last job; return how many kinks that took."""
+    k = tree.next[d] - 1
+    j = tree.job[d, k]
     tree.placed_ns[j] = tree.shift_ns[d, k]
     _add(tree, board, d, j)
     n_seen = 1
-    if _filled_bound(tree, board, d + 1, base_bps) < tree.best_bps[0] - tolerance_bps:
+    if _filled_bound(tree, board, d + 1, tree.base_bps[d, k]) < tree.best_bps[0] - tolerance_bps:
         if d + 3 < tree.kind.size:
-            tree.level[0] = d + 1
-            return _branch(tree, board, d + 1, base_bps, tolerance_bps)
+            tree.level[0], tree.next[d + 1] = d + 1, -1
+            return n_seen
         n_seen = _try_last(tree, board, d + 1, tolerance_bps)
     tree.placed_ns[j] = -1
     return n_seen
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _try_last(tree: Tree, board: Board, d: int, tolerance_bps: float) -> int:
     """Try every shift of the one job that is left."""
     last = 0
     while tree.placed_ns[last] >= 0:
         last += 1
     n = _fill(tree, board, d, last)
-    if least(board.kinks.excess_bps, n) < tree.best_bps[0] - tolerance_bps:
-        place = np.argmin(board.kinks.excess_bps[:n])
-        tree.best_bps[0] = board.kinks.excess_bps[place]
-        tree.best_ns[:] = tree.placed_ns
-        tree.best_ns[last] = board.kinks.shift_ns[place]
+    for i in range(n):
+        if board.kinks.excess_bps[i] < tree.best_bps[0] - tolerance_bps:
+            tree.best_bps[0] = board.kinks.excess_bps[i]
+            for j in range(tree.kind.size):
+                tree.best_ns[j] = tree.placed_ns[j]
+            tree.best_ns[last] = board.kinks.shift_ns[i]
     return n
 
 
-@njit(cache=True, nogil=True)
-def _branch(tree: Tree, board: Board, d: int, base_bps: float, tolerance_bps: float) -> int:
+@inner
+def _branch(tree: Tree, board: Board, d: int, tolerance_bps: float) -> int:
     """List the candidates of a level, those of the least bound first; return how many kinks that took.
 
     Each job that is not placed adds at least the least that it adds to those placed, for the excess is supermodular.
     """
+    base_bps = tree.base_bps[d - 1, tree.next[d - 1] - 1] if d > 0 else tree.root_bps[0]
     n_seen, rise_bps, added_bps, seen_kind = 0, 0.0, 0.0, -1
     tree.n[d] = 0
     for j in range(tree.kind.size):
@@ -167,11 +150,13 @@ def _branch(tree: Tree, board: Board, d: int, base_bps: float, tolerance_bps: fl
             _list(tree, board, d, j, n_kinks, added_bps)
             n_seen += n_kinks
         rise_bps += added_bps
-    _order(tree, d, rise_bps, tree.best_bps[0] - tolerance_bps)
+    _keep(tree, d, rise_bps, tree.best_bps[0] - tolerance_bps)
+    _order(tree, d)
+    tree.next[d] = 0
     return n_seen
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fill(tree: Tree, board: Board, d: int, j: int) -> int:
     """Fill the board's kinks of one job beside those placed at a level; return how many there are."""
     moving = job_steps(board.jobs, j)
@@ -179,13 +164,13 @@ def _fill(tree: Tree, board: Board, d: int, j: int) -> int:
     return fill_kinks(_placed(tree, board, d), moving, common_ns, board.cost, board.kinks)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def _placed(tree: Tree, board: Board, d: int) -> Steps:
     n = tree.n_edges[d]
     return Steps(tree.edges_ns[d, :n], tree.rate_bps[d, :n], tree.turns[d, :n], board.length_ns)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _list(tree: Tree, board: Board, d: int, j: int, n_kinks: int, added_bps: float) -> None:
     """Append the shifts at which an edge of the job faces one of those placed."""
     n = tree.n[d]
@@ -198,25 +183,48 @@ def _list(tree: Tree, board: Board, d: int, j: int, n_kinks: int, added_bps: flo
     tree.n[d] = n
 
 
-@njit(cache=True, nogil=True)
-def _order(tree: Tree, d: int, rise_bps: float, limit_bps: float) -> None:
-    """Complete the candidates' bounds by what all jobs add, drop those beyond a limit and order the others."""
+@inner
+def _keep(tree: Tree, d: int, rise_bps: float, limit_bps: float) -> None:
+    """Complete the candidates' bounds by what all jobs add, and drop those beyond a limit."""
     kept = 0
     for i in range(tree.n[d]):
-        bound_bps = tree.bound_bps[d, i] + rise_bps
-        if bound_bps < limit_bps:
-            tree.bound_bps[d, kept], tree.base_bps[d, kept] = bound_bps, tree.base_bps[d, i]
-            tree.job[d, kept], tree.shift_ns[d, kept] = tree.job[d, i], tree.shift_ns[d, i]
+        tree.bound_bps[d, i] += rise_bps
+        if tree.bound_bps[d, i] < limit_bps:
+            _copy(tree, d, i, kept)
             kept += 1
-    order = np.argsort(tree.bound_bps[d, :kept])
-    tree.bound_bps[d, :kept] = tree.bound_bps[d, order]
-    tree.base_bps[d, :kept] = tree.base_bps[d, order]
-    tree.job[d, :kept] = tree.job[d, order]
-    tree.shift_ns[d, :kept] = tree.shift_ns[d, order]
-    tree.n[d], tree.next[d] = kept, 0
+    tree.n[d] = kept
 
 
-@njit(cache=True, nogil=True)
+@inner
+def _order(tree: Tree, d: int) -> None:
+    """Sort the candidates of a level by their bound (Shell's method, which needs no room)."""
+    gap = 1
+    while gap < tree.n[d] // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, tree.n[d]):
+            job, shift_ns, bound_bps, base_bps = (
+                tree.job[d, i],
+                tree.shift_ns[d, i],
+                tree.bound_bps[d, i],
+                tree.base_bps[d, i],
+            )
+            k = i
+            while k >= gap and tree.bound_bps[d, k - gap] > bound_bps:
+                _copy(tree, d, k - gap, k)
+                k -= gap
+            tree.job[d, k], tree.shift_ns[d, k] = job, shift_ns
+            tree.bound_bps[d, k], tree.base_bps[d, k] = bound_bps, base_bps
+        gap //= 3
+
+
+@inner
+def _copy(tree: Tree, d: int, source: int, target: int) -> None:
+    tree.job[d, target], tree.shift_ns[d, target] = tree.job[d, source], tree.shift_ns[d, source]
+    tree.bound_bps[d, target], tree.base_bps[d, target] = tree.bound_bps[d, source], tree.base_bps[d, source]
+
+
+@inner
 def _filled_bound(tree: Tree, board: Board, d: int, base_bps: float) -> float:
     """Return the excess of the placed jobs with what the mean demand of the others cannot but add.
 
@@ -236,7 +244,7 @@ def _filled_bound(tree: Tree, board: Board, d: int, base_bps: float) -> float:
     return base_bps + max(0.0, mean_bps - room / board.length_ns)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add(tree: Tree, board: Board, d: int, j: int) -> None:
     """Fill a level with the sum of the one before and a job at its shift."""
     a, b = board.jobs.first[j], board.jobs.first[j + 1]

@@ -149,7 +149,7 @@ def test_jobs_without_a_common_circle_score_as_by_chance_within_a_proved_gap() -
     assert len(found.classes) == 3
     assert found.placement.excess_bps == pytest.approx(chance, rel=1e-12)
     # One ns of common divisor: shifts hardly matter, and the gap says how little.
-    assert 0 < found.placement.excess_bps - found.bound_bps < 0.002
+    assert 0 <= found.placement.excess_bps - found.bound_bps < 0.002
 
 
 def test_two_commensurate_jobs_beside_a_stranger_are_still_moved_apart() -> None:
