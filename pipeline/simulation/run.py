@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pipeline.simulation.workload import World
     from profiler.phases import TrafficProfile
 
-__all__ = ["JobRun", "run_traffic", "simulate"]
+__all__ = ["N_ITERATIONS", "run_traffic", "simulate"]
 
 N_ITERATIONS: Final = 1000
 
@@ -121,6 +121,8 @@ def _simulation(traffic: Traffic, world: World, kept: Iterations, *, n_wanted: i
         ),
         congested_frac=float(run["congested_s"]) / span_s,
         full_frac={link: float(link_s) / span_s for link, link_s in zip(traffic.free_bps, full_s, strict=True)},
+        span_s=span_s,
+        older_weight=float(run["older_weight"]),
         warnings=(*traffic.warnings, *_warnings(traffic.jobs, records["n_done"] - 1, n_wanted=n_wanted)),
     )
 

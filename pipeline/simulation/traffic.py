@@ -52,15 +52,22 @@ class Traffic:
 
 
 def traffic_of(
-    jobs: Sequence[SimulatedJob] | Mapping[str, TrafficProfile], *, capacity_bps: float | Mapping[str, float]
+    jobs: Traffic | Sequence[SimulatedJob] | Mapping[str, TrafficProfile],
+    *,
+    capacity_bps: float | Mapping[str, float] | None,
 ) -> Traffic:
     """Return jobs, or those of profiles, on links that they all cross unless they say otherwise.
 
     Raises
     ------
     UsageError
-        If traffic without a period leaves nothing of a link, or a periodic profile cannot be simulated.
+        If traffic without a period leaves nothing of a link, a periodic profile cannot be simulated, or no capacity is
+        given.
     """
+    if isinstance(jobs, Traffic):
+        return jobs
+    if capacity_bps is None:
+        raise UsageError("simulate: capacity_bps is missing; give the capacity of each link in bit/s")
     capacities = dict(capacity_bps) if isinstance(capacity_bps, Mapping) else {ONE_LINK: capacity_bps}
     if not isinstance(jobs, Mapping):
         return Traffic(jobs=tuple(jobs), free_bps=capacities)
