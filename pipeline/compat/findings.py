@@ -38,8 +38,8 @@ __all__ = ["Findings", "find"]
 class Findings:
     """Mean excess of the periodic jobs of a link, in bit/s, under several rules; None where it cannot be said.
 
-    ``ranges`` are the shifts of each job that serve as well as the best. ``bursts_bps`` is the excess at the best
-    shifts if background of which only mean and peak are known came at its peak or not at all.
+    ``ranges`` are the shifts of each job that serve as well as the best, ``now_ns`` the shifts observed. ``bursts_bps``
+    is the excess at the best shifts if background of which only mean and peak are known came at its peak or not at all.
     """
 
     members: Members
@@ -49,6 +49,7 @@ class Findings:
     ranges: tuple[ShiftRanges, ...]
     paced: PacedShifts
     random_bps: float
+    now_ns: tuple[int, ...] | None
     now_bps: float | None
     robust: UnderJitter | None
     bursts_bps: float | None
@@ -70,6 +71,7 @@ def find(members: Members, *, terms: Terms, rng: np.random.Generator, deadline: 
     beats = tuple(beat_of(profile, jitter_frac=jitter_of(profile)) for profile in profiles)
     best = best_shifts(demands, beats=beats, excess=excess, horizon_s=terms.horizon_s, rng=rng)
     groups = groups_of(best, excess=excess, horizon_s=terms.horizon_s)
+    now_ns = _now_ns(best, beats=beats, anchors_ns=[profile.anchor_ns for profile in profiles])
     within_bps = terms.tolerance_frac * terms.capacity_bps
     return Findings(
         members=members,
@@ -80,18 +82,20 @@ def find(members: Members, *, terms: Terms, rng: np.random.Generator, deadline: 
         paced=paced_shifts(members.profiles, excess=excess, within_bps=within_bps, rng=rng),
         # Thinned distributions may put chance a hair below the best, which no shift can fall short of.
         random_bps=max(best.excess_bps, independent_excess(demands, excess=excess)),
-        now_bps=_now_bps(best, beats=beats, anchors_ns=[profile.anchor_ns for profile in profiles]),
+        now_ns=now_ns,
+        now_bps=None if now_ns is None or best.timeline is None else excess_at(best.timeline, now_ns),
         robust=_robust(best, groups, jitter_frac=terms.jitter_frac, deadline=deadline),
         bursts_bps=_bursts_bps(best, members, capacity_bps=terms.capacity_bps),
         cassini=cassini_score(best.demands, excess=excess),
     )
 
 
-def _now_bps(best: BestShifts, *, beats: Sequence[Beat], anchors_ns: Sequence[int | None]) -> float | None:
+def _now_ns(best: BestShifts, *, beats: Sequence[Beat], anchors_ns: Sequence[int | None]) -> tuple[int, ...] | None:
+    """Return the shifts as observed, where all jobs keep a phase."""
     if best.timeline is None:
         return None
     now_ns = observed_shifts_ns(best.demands, beats=beats, anchors_ns=anchors_ns)
-    return None if now_ns is None else excess_at(best.timeline, now_ns)
+    return None if now_ns is None else tuple(now_ns)
 
 
 def _robust(best: BestShifts, groups: Sequence[Group], *, jitter_frac: float, deadline: Deadline) -> UnderJitter | None:

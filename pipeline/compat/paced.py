@@ -19,6 +19,7 @@ from profiler.units import NS_PER_S
 if TYPE_CHECKING:
     import numpy as np
 
+    from pipeline.compat.demand import Demand
     from pipeline.compat.levels import Excess
     from profiler.phases import TrafficProfile
 
@@ -27,9 +28,10 @@ __all__ = ["PacedShifts", "paced_shifts"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PacedShifts:
-    """Shift and slot of each job, and the mean excess when all hold them."""
+    """Shift and slot of each job, its demand when it holds them, and the mean excess when all do."""
 
     shifts: tuple[JobShift, ...]
+    demands: tuple[Demand, ...]
     excess_bps: float
 
 
@@ -73,4 +75,4 @@ def paced_shifts(
             profiles, found.shifts_ns, ranges_of(demands, [group], within_bps=within_bps), strict=True
         )
     )
-    return PacedShifts(shifts=shifts, excess_bps=found.excess_bps)
+    return PacedShifts(shifts=shifts, demands=tuple(demands), excess_bps=found.excess_bps)

@@ -6,11 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from pipeline.compat.explanation.result import explain_scenes
 from profiler.errors import UsageError
 from profiler.results import Tabular, json_ready
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from pipeline.compat.explanation.result import Explanation
+    from pipeline.compat.explanation.scenes import Scenes
 
 __all__ = ["VERDICTS", "Compatibility", "JobShift", "Verdict"]
 
@@ -84,6 +88,8 @@ class Compatibility(Tabular):
     warnings: tuple[str, ...] = ()
     method: str = ""
     elapsed_s: float | None = field(default=None, compare=False)
+    scenes: Scenes | None = field(default=None, compare=False, repr=False)
+    """What `explain` tells of; None for an answer that `solve` did not give."""
 
     def __post_init__(self) -> None:
         if not 0 < self.capacity_bps < float("inf"):
@@ -99,10 +105,28 @@ class Compatibility(Tabular):
         """Shift of each job in seconds."""
         return {shift.job: shift.shift_s for shift in self.shifts}
 
+    @property
+    def bound(self) -> float | None:
+        """Score that no shifts exceed, whatever they are."""
+        return None if self.score_best is None or self.gap is None else self.score_best + self.gap
+
+    def explain(self) -> Explanation:
+        """Return where the excess comes from: which bursts of which jobs overlap, before the advice and after.
+
+        Raises
+        ------
+        UsageError
+            If this is not an answer of `solve`.
+        """
+        if self.scenes is None:
+            raise UsageError(f"{self!r}: made without the jobs' profiles; explain an answer that solve gave")
+        return explain_scenes(self.scenes, link=self.link, direction=self.direction, verdict=self.verdict)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the ``compat`` document of DESIGN section 6; an infinite horizon or hold time becomes null.
 
-        ``horizon_for_ever`` and ``holds_for_ever`` tell such a null from one that is not known.
+        ``horizon_for_ever`` and ``holds_for_ever`` tell such a null from one that is not known. ``elapsed_s`` is left
+        out, so that equal answers are equal documents.
         """
         values = {name: getattr(self, name) for name in _DOCUMENT_FIELDS}
         values["horizon_for_ever"] = self.horizon_s == float("inf")
@@ -156,7 +180,7 @@ class Compatibility(Tabular):
 _DOCUMENT_FIELDS: Final = (
     *("link", "direction", "capacity_bps", "verdict", "reason", "jobs"),
     *("score_now", "score_best", "score_random", "score_cassini", "score_paced", "score_robust", "score_worst"),
-    *("jitter_frac", "gap", "is_proved", "horizon_s", "hold_s", "drift_s", "wander_s"),
+    *("jitter_frac", "bound", "gap", "is_proved", "horizon_s", "hold_s", "drift_s", "wander_s"),
     *("predicted", "method", "warnings"),
 )
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from pipeline.compat.advice import advise, advise_unshiftable
 from pipeline.compat.congestion import cautions
+from pipeline.compat.explanation.scenes import scenes_of, scenes_without_beat
 from pipeline.compat.findings import find
 from pipeline.compat.hold import slip_of
 from pipeline.compat.levels import Excess
@@ -139,6 +140,7 @@ def _with_beat(findings: Findings, *, rng: np.random.Generator) -> Compatibility
         predicted=advice.predicted,
         warnings=(*_warnings(findings.members, findings=findings), *advice.warnings),
         method=best.method,
+        scenes=scenes_of(findings, verdict=advice.verdict),
     )
 
 
@@ -159,6 +161,7 @@ def _without_beat(members: Members, *, capacity_bps: float) -> Compatibility:
         is_proved=True,
         warnings=_warnings(members, findings=None),
         method="distribution of rates",
+        scenes=scenes_without_beat(members, capacity_bps=capacity_bps, score=score),
     )
 
 
