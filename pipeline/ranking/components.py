@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from pipeline.ranking.fits import Fits
-from pipeline.ranking.joint import settle
+from pipeline.ranking.settlement import settle
 from pipeline.ranking.slowdown import Slowdown, predict_slowdown
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from pipeline.ranking.crossings import Crossing
-    from pipeline.ranking.fits import Fit
+    from pipeline.ranking.fits import Crossing, Fit
     from pipeline.ranking.senders import Sender
 
 __all__ = ["Component", "Components"]
