@@ -73,14 +73,14 @@ def _print_table(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _short(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row for people: four digits, times in ms, and short heads."""
+    """Return a row for people: four digits, times in ms."""
     short = {}
     for name, value in row.items():
-        is_time = name.endswith("_s") and value is not None
-        head = name.replace("predicted_", "said ").replace("measured_", "was ").removesuffix("_s")
-        short[f"{head} ms" if is_time or name.endswith("_s") else head] = (
-            f"{1e3 * value if is_time else value:.4g}" if isinstance(value, float) else value
-        )
+        head = f"{name.removesuffix('_s')}_ms" if name.endswith("_s") else name
+        if isinstance(value, float):
+            short[head.replace("_", " ")] = f"{1e3 * value if name.endswith('_s') else value:.4g}"
+        else:
+            short[head.replace("_", " ")] = value
     return short
 
 
