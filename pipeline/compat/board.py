@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from profiler.errors import UsageError
+
 if TYPE_CHECKING:
     from pipeline.compat.demand import Demand
     from pipeline.compat.levels import Excess
@@ -31,6 +33,10 @@ __all__ = [
 RISES: Final = 1
 FALLS: Final = 2
 """Bits of an edge's ``turns``: the rate of some job rises there, that of some job falls."""
+
+
+MAX_MEETINGS: Final = 8_000_000
+"""Edges of a layout times those of a job: a curve of more would take seconds and more than 140 MB."""
 
 
 class Cost(NamedTuple):
@@ -116,8 +122,19 @@ def packed_of(demands: Sequence[Demand]) -> Packed:
 
 
 def kinks_for(n_fixed: int, n_moving: int) -> Kinks:
-    """Return room for the curve of a demand against a layout of so many edges, ends included."""
+    """Return room for the curve of a demand against a layout of so many edges, ends included.
+
+    Raises
+    ------
+    UsageError
+        If that is more than `MAX_MEETINGS`.
+    """
     n_meetings = n_fixed * n_moving
+    if n_meetings > MAX_MEETINGS:
+        raise UsageError(
+            f"compat: a job's rate changes {n_moving} times a period, that of the jobs beside it {n_fixed} times: too "
+            f"often to try where they meet ({n_meetings} times, at most {MAX_MEETINGS}); give profiles of fewer phases"
+        )
     return Kinks(
         shift_ns=np.empty(n_meetings + 1, dtype=np.int64),
         excess_bps=np.empty(n_meetings + 1),

@@ -36,8 +36,14 @@ if TYPE_CHECKING:
 
 __all__ = ["branch_and_bound"]
 
-MAX_KINKS: Final = 3_000_000
-"""Kinks that are looked at before the search is given up, a tenth to a fifth of a second of work."""
+MAX_KINKS: Final = 2_000_000
+"""Kinks that are looked at before the search is given up, some tenths of a second of work."""
+
+FEW_JOBS: Final = 8
+"""With more jobs the search seldom ends, so that it gets a twentieth of that."""
+
+MAX_JOBS: Final = 24
+"""With more than this many it is not even begun."""
 
 CHUNK_KINKS: Final = 20_000
 """Kinks between two looks at the deadline: about a millisecond."""
@@ -69,6 +75,8 @@ def branch_and_bound(circle: Circle, *, start: Placement, deadline: Deadline = N
     moving = _alike_together([i for i, demand in enumerate(circle.demands) if demand.variation_bps > 0], circle.demands)
     if len(moving) < 3:
         return replace(start, bound_bps=start.excess_bps, is_proved=True)
+    if len(moving) > MAX_JOBS:
+        return start
     constant_bps = sum(demand.peak_bps for i, demand in enumerate(circle.demands) if i not in moving)
     others = circle.excess.others
     beside = replace(circle.excess, others=Levels(rate_bps=others.rate_bps + constant_bps, weight=others.weight))
@@ -117,7 +125,7 @@ def _bound_left(tree: Tree) -> float:
 
 def _search(tree: Tree, board: Board, *, tolerance: float, deadline: Deadline) -> None:
     is_patient = deadline.is_finite and tree.kind.size <= PATIENT_JOBS
-    left = math.inf if is_patient else MAX_KINKS
+    left = math.inf if is_patient else MAX_KINKS if tree.kind.size <= FEW_JOBS else MAX_KINKS // 20
     while tree.level[0] >= 0 and left > 0 and not deadline.is_over():
         left -= grow(tree, board, tolerance, CHUNK_KINKS)
 

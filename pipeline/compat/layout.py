@@ -149,12 +149,14 @@ def _move_jobs(board: Board, shifts_ns: NDArray[np.int64], choose: int) -> float
 
 
 @entry
-def descend(board: Board, shifts_ns: NDArray[np.int64], choose: int, tolerance_bps: float, max_rounds: int) -> float:
-    """Move one job after the other until no job can improve, in place; return the mean excess reached."""
+def descend(
+    board: Board, shifts_ns: NDArray[np.int64], choose: int, tolerance_bps: float, max_rounds: int
+) -> tuple[float, int]:
+    """Move one job after the other until none can improve, in place; return the mean excess and how many rounds."""
     excess_bps = np.inf
-    for _ in range(max_rounds):
+    for n_rounds in range(1, max_rounds + 1):
         reached_bps = _move_jobs(board, shifts_ns, choose)
         if reached_bps >= excess_bps - tolerance_bps:
-            return min(excess_bps, reached_bps)
+            return min(excess_bps, reached_bps), n_rounds
         excess_bps = reached_bps
-    return excess_bps
+    return excess_bps, max_rounds
