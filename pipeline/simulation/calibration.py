@@ -12,6 +12,7 @@ import numpy as np
 from pipeline.simulation.iteration_log import check_log
 from pipeline.simulation.older_weight import NEUTRAL, WEIGHTS, WeightFit, fit_weight
 from pipeline.simulation.replay import replay_sending
+from pipeline.simulation.run import source_of
 from pipeline.simulation.traffic import traffic_of
 from profiler.errors import UsageError
 
@@ -125,7 +126,7 @@ def calibrate(
         replay_sending(traffic.jobs, log=used, free_bps=traffic.free_bps, older_weight=weight) for weight in WEIGHTS
     ]
     errors = [_errors(job, used, sent_s) for job in traffic.jobs]
-    fit = fit_weight([one.off_s[:, one.is_met] for one in errors], rng=np.random.default_rng(0 if rng is None else rng))
+    fit = fit_weight([one.off_s[:, one.is_met] for one in errors], rng=source_of(rng))
     habits = tuple(
         _habits(job, used[job.name], one, i_weight=WEIGHTS.index(fit.weight))
         for job, one in zip(traffic.jobs, errors, strict=True)

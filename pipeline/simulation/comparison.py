@@ -9,16 +9,15 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from pipeline.simulation.plan import follow_plan
 from pipeline.simulation.result import Simulation, joined
-from pipeline.simulation.run import N_ITERATIONS, run_traffic
+from pipeline.simulation.run import N_ITERATIONS, run_traffic, source_of
 from pipeline.simulation.traffic import traffic_of
 from profiler.results import Tabular, json_ready
 
 if TYPE_CHECKING:
     import altair as alt
+    import numpy as np
 
     from pipeline.simulation.job import SimulatedJob
     from pipeline.simulation.plan import PlannedShift
@@ -152,7 +151,7 @@ def compare(
     (1.3, 0.0)
     """
     traffic = traffic_of(jobs, capacity_bps=capacity_bps)
-    source = np.random.default_rng(0 if rng is None else rng)
+    source = source_of(rng)
     n_runs = max(1, min(N_RUNS, n_iterations))
     run = partial(_run, n_iterations=n_iterations, older_weight=older_weight, rng=source)
     unmanaged = run((replace(traffic, jobs=_anywhere(traffic.jobs, source)) for _ in range(n_runs)), n_runs=n_runs)

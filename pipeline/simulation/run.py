@@ -12,7 +12,7 @@ from pipeline.simulation.engine import Iterations, run_jobs
 from pipeline.simulation.plan import follow_plan
 from pipeline.simulation.result import JobRun, Simulation
 from pipeline.simulation.traffic import traffic_of
-from pipeline.simulation.workload import check_jobs, draw_delays, extent_of, max_events, world_of
+from pipeline.simulation.workload import MAX_ITERATIONS, check_jobs, draw_delays, extent_of, max_events, world_of
 from profiler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pipeline.simulation.workload import World
     from profiler.phases import TrafficProfile
 
-__all__ = ["N_ITERATIONS", "run_traffic", "simulate"]
+__all__ = ["N_ITERATIONS", "run_traffic", "simulate", "source_of"]
 
 N_ITERATIONS: Final = 1000
 
@@ -88,7 +88,7 @@ def simulate(
         traffic if plan is None else replace(traffic, jobs=tuple(follow_plan(traffic.jobs, plan))),
         n_iterations=n_iterations,
         older_weight=older_weight,
-        rng=np.random.default_rng(0 if rng is None else rng),
+        rng=source_of(rng),
     )
 
 
@@ -105,13 +105,26 @@ def run_traffic(traffic: Traffic, *, n_iterations: int, older_weight: float, rng
     return _simulation(traffic, world, kept, n_wanted=n_iterations)
 
 
+def source_of(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """Return a source of randomness, that of its seed, or without either always the same.
+
+    Raises
+    ------
+    UsageError
+        If the seed is negative.
+    """
+    if isinstance(rng, int) and rng < 0:
+        raise UsageError(f"simulate: seed {rng}; must not be negative")
+    return np.random.default_rng(0 if rng is None else rng)
+
+
 def _simulation(traffic: Traffic, world: World, kept: Iterations, *, n_wanted: int) -> Simulation:
     records, run = world.network.jobs, world.run[0]
     for job, record in zip(traffic.jobs, records, strict=True):
         if record["n_done"] < 2:
             raise UsageError(
-                f"simulate: job {job.name} ({job.natural_s:.3g} s an iteration) ended none while others ran theirs; "
-                "simulate jobs of such different periods apart, or more iterations"
+                f"simulate: job {job.name} ({job.natural_s:.3g} s an iteration, from {job.start_s:.3g} s on) ended "
+                "none while others ran theirs; let jobs start at about one time, simulate such different periods apart"
             )
     span_s = float(run["now_s"]) - min(job.start_s for job in traffic.jobs)
     full_s = world.network.links["full_s"]
@@ -143,4 +156,7 @@ def _job_run(job: SimulatedJob, record: np.void, kept: Iterations, *, span_s: fl
 def _warnings(jobs: Sequence[SimulatedJob], n_done: NDArray[np.int64], *, n_wanted: int) -> Iterator[str]:
     for job, n in zip(jobs, n_done, strict=True):
         if n < n_wanted:
-            yield f"job {job.name}: only {n} of {n_wanted} iterations fit in the run; others are much faster"
+            yield (
+                f"job {job.name}: only {n} of {n_wanted} iterations: a run has at most {MAX_ITERATIONS} of all jobs, "
+                "and ends though a job is much slower than the others"
+            )

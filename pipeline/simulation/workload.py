@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pipeline.simulation.job import SimulatedJob
 
-__all__ = ["Extent", "World", "check_jobs", "draw_delays", "extent_of", "max_events", "world_of"]
+__all__ = ["MAX_ITERATIONS", "Extent", "World", "check_jobs", "draw_delays", "extent_of", "max_events", "world_of"]
 
 MAX_ITERATIONS: Final = 4_000_000
 """Of all jobs together: what is kept of a run then takes 100 MB, and a run of two jobs a second or two."""

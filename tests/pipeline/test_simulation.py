@@ -124,11 +124,37 @@ def test_bad_jobs_are_refused() -> None:
         simulate([replace(vgg_job(), links=("nowhere",))], capacity_bps={"x": 1e9})
     with pytest.raises(UsageError, match="capacity of link is 0"):
         simulate([vgg_job()], capacity_bps=0)
+    with pytest.raises(UsageError, match="ended none while others ran theirs; let jobs start at about one time"):
+        simulate([vgg_job("A", start_s=1e12), vgg_job("B")], capacity_bps=1e9)
+    with pytest.raises(UsageError, match="seed -1"):
+        simulate([vgg_job()], capacity_bps=1e9, rng=-1)
+    with pytest.raises(UsageError, match="link x carries nan"):
+        replace(vgg_job(), links={"x": float("nan")})
+    with pytest.raises(UsageError, match="must not be negative"):
+        Step(down_s=float("nan"), volume_bits=1.0, max_bps=1.0)
     with pytest.raises(UsageError, match="status idle"):
         SimulatedJob.from_profile(TrafficProfile(status="idle", fold_bps=np.zeros(0)), name="A")
     slow = replace(vgg_job("slow"), steps=(Step(down_s=1e7, volume_bits=1.0, max_bps=1.0),))
     with pytest.raises(UsageError, match="such different periods apart"):
         simulate([slow, vgg_job("fast")], capacity_bps=CAPACITY_BPS, n_iterations=10)
+
+
+def test_jobs_of_far_apart_periods_are_simulated_in_bounded_time_and_it_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pipeline.simulation.workload.MAX_ITERATIONS", 40_000)
+    slow = replace(vgg_job("slow"), steps=(Step(down_s=1e3, volume_bits=1.0, max_bps=1.0),))
+    found = simulate([slow, vgg_job("fast")], capacity_bps=CAPACITY_BPS)
+    assert found["slow"].iteration_s.size == 40_000 // (1 + int((1e3 + 1) / 0.255))
+    assert any("job slow: only" in warning for warning in found.warnings)
+
+
+def test_hundreds_of_jobs_on_one_link_each_get_their_share() -> None:
+    jobs = [vgg_job(f"j{i}", start_s=0.001 * i) for i in range(300)]
+    found = simulate(jobs, capacity_bps=CAPACITY_BPS, n_iterations=20)
+    # The link is always full: in each iteration it carries every job's volume once.
+    assert np.mean([run.mean_s for run in found.runs]) == pytest.approx(300 * 0.114, rel=0.02)
+    assert found.full_frac["link"] > 0.95
 
 
 def test_package_offers_the_function() -> None:
