@@ -82,7 +82,7 @@ class Ports:
                     where = "stands there" if other not in rings else "is put there too"
                     raise BadInput(
                         f"job {job!r}: {end} is taken: job {other!r} {where}; name a free host, move that job, "
-                        "or allow sharing where hosts serve several jobs"
+                        "or let jobs share ports"
                     )
 
     def _placement(self, job: str, rank: int, *, text: str) -> Placement:
