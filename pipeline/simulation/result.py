@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from profiler.errors import UsageError
 from profiler.results import Tabular, json_ready
 
 if TYPE_CHECKING:
@@ -78,7 +79,10 @@ class Simulation(Tabular):
 
     def __getitem__(self, job: str) -> JobRun:
         """Return the run of one job."""
-        return next(run for run in self.runs if run.job == job)
+        found = next((run for run in self.runs if run.job == job), None)
+        if found is None:
+            raise UsageError(f"simulation: no job {job!r}; there are {', '.join(run.job for run in self.runs)}")
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ``simulation`` document."""

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipeline.simulation import Pace, SimulatedJob, Step, simulate
@@ -21,6 +22,7 @@ N_TRIES = 3
 SLOT_S = 0.266
 LOAD = 0.85
 LINKS = {"one link": {"x": CAPACITY_BPS}, "two links": {"x": CAPACITY_BPS, "y": 1.2 * CAPACITY_BPS}}
+FULL_RATE = Step(down_s=0.141, volume_bits=0.114 * CAPACITY_BPS, max_bps=CAPACITY_BPS)
 N_JOBS = (1, 2, 4, 8)
 
 FIRST = """
@@ -75,7 +77,10 @@ def test_two_million_iterations_a_second_are_simulated() -> None:
     for n_jobs in N_JOBS:
         for how in ("free", "paced"):
             rates |= measured(spread_jobs(n_jobs, is_paced=how == "paced"), what=f"{n_jobs} jobs, {how}")
+    crowd = [replace(job, steps=(FULL_RATE,)) for job in spread_jobs(8, is_paced=False)]
+    crowded = measured(crowd, what="8 jobs, each wants all of the link")
     measured(spread_jobs(4, n_phases=6, is_paced=True), what="4 jobs of 6 phases, paced")
+    rates |= {case: rate for case, rate in crowded.items() if case.endswith("one link")}
     assert {case: rate for case, rate in rates.items() if rate < MIN_PER_S} == {}
 
 

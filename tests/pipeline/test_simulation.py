@@ -126,6 +126,8 @@ def test_bad_jobs_are_refused() -> None:
         simulate([vgg_job()], capacity_bps=0)
     with pytest.raises(UsageError, match="ended none while others ran theirs; let jobs start at about one time"):
         simulate([vgg_job("A", start_s=1e12), vgg_job("B")], capacity_bps=1e9)
+    with pytest.raises(UsageError, match="no job 'C'; there are A"):
+        simulate([vgg_job()], capacity_bps=1e9, n_iterations=1)["C"]
     with pytest.raises(UsageError, match="seed -1"):
         simulate([vgg_job()], capacity_bps=1e9, rng=-1)
     with pytest.raises(UsageError, match="link x carries nan"):
