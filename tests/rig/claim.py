@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 Mode = Literal["unmanaged", "paced"]
-PACER_COUNTS: Final = ("n_adjustments", "adjustments_per_min", "n_let_go")
+PACER_COUNTS: Final = ("n_adjustments", "adjustments_per_min", "n_let_go", "own_iteration_s")
 """What is told of a pacer's statistics."""
 _SETTLE_S: Final = 2.0
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from pipeline.simulation import JobRun
+from profiler.phases import TrafficProfile
 from tests.rig.claim import Mode, Round
 from tests.rig.experiments import __main__ as command_line
 from tests.rig.experiments.cases import SPECS, Experiment
@@ -73,7 +74,8 @@ def test_a_forecast_simulates_both_ways_of_running_the_jobs(told: Forecast) -> N
 
 def run_of(mode: Mode, durations_s: Mapping[str, list[float]], *, n_adjustments: int = 0, n_let_go: int = 0) -> Round:
     counts = {"n_adjustments": n_adjustments, "adjustments_per_min": 3.0 * n_adjustments, "n_let_go": n_let_go}
-    return Round(i_round=0, mode=mode, durations_s=durations_s, pacers=dict.fromkeys(durations_s, counts))
+    pacer = {**counts, "own_iteration_s": 0.19}
+    return Round(i_round=0, mode=mode, durations_s=durations_s, pacers=dict.fromkeys(durations_s, pacer))
 
 
 def predicted(job: str, time_s: float, *, n_let_go: int = 0) -> JobRun:
@@ -85,7 +87,7 @@ def forecast_of(now: tuple[JobRun, ...], planned: tuple[JobRun, ...]) -> Forecas
         verdicts={"forward": "paced"},
         reason="because",
         scores={},
-        profiles={},
+        profiles={job: TrafficProfile.from_phases(period_s=0.2, phases=[(0.0, 0.1, 4e8)]) for job in ("A", "B")},
         shifts=(),
         is_advised=True,
         prediction=cast("Any", SimpleNamespace(now=now, planned=planned)),
@@ -119,6 +121,14 @@ def test_times_are_pooled_over_rounds_and_set_beside_what_was_predicted(compared
     # 2 in 20 s a round; 5 s were measured.
     assert held["predicted_n_let_go"] == pytest.approx(0.5)
     assert held["measured_n_let_go"] == 2
+
+
+def test_a_profiled_period_stands_beside_what_iterations_took_while_held_apart(compared: Comparison) -> None:
+    for told in compared.to_dict()["forecasts"]:
+        assert [(row["job"], row["period_s"], row["measured_own_s"]) for row in told["jobs"]] == [
+            ("A", 0.2, 0.19),
+            ("B", 0.2, 0.19),
+        ]
 
 
 def test_speedups_of_jobs_are_averaged_as_ratios_and_have_the_range_of_rounds(compared: Comparison) -> None:

@@ -125,6 +125,7 @@ def _job_row(job: str, profile: TrafficProfile, slot: JobShift | None) -> dict[s
         "job": job,
         "status": profile.status,
         "period_s": profile.period_s,
+        "measured_own_s": None,
         "duty_frac": profile.duty_frac,
         "jitter_frac": profile.jitter_frac,
         "pace_period_s": slot.pace_period_s if slot else None,
