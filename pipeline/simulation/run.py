@@ -73,7 +73,7 @@ def simulate(
     Fluid model: rates are weighted max-min fair at every instant, so that overlap stretches phases but neither grows
     nor shrinks by itself, unless older flows weigh more. Jitter is a delay before an iteration's first Up phase,
     exponential (delays have a long tail to one side) with mean 0 and standard deviation ``jitter_frac`` of the natural
-    iteration time. Cost: O(n_jobs) an event, an event a step and a change of rates.
+    iteration time; it shortens a Down phase to nothing at most. Cost: O(n_jobs) an event, two events a step.
 
     Examples
     --------
