@@ -90,6 +90,8 @@ class Board(NamedTuple):
 def cost_of(excess: Excess) -> Cost:
     """Return the arrays of an excess."""
     knots_bps = excess.capacity_bps - excess.others.rate_bps[::-1]
+    if knots_bps.size == 1:
+        return Cost(knots_bps=knots_bps, slope=np.array([0.0, 1.0]), offset_bps=np.array([0.0, knots_bps[0]]))
     weight = excess.others.weight[::-1]
     return Cost(
         knots_bps=np.ascontiguousarray(knots_bps),
@@ -164,5 +166,6 @@ def board_of(demands: Sequence[Demand], *, excess: Excess, window_ns: int | None
 
 
 def _turns(rate_bps: NDArray[np.float64]) -> NDArray[np.int8]:
-    step_bps = rate_bps - np.roll(rate_bps, 1)
-    return (RISES * (step_bps > 0) + FALLS * (step_bps < 0)).astype(np.int8)
+    step_bps = rate_bps - np.concatenate([rate_bps[-1:], rate_bps[:-1]])
+    turns: NDArray[np.int8] = (RISES * (step_bps > 0) + FALLS * (step_bps < 0)).astype(np.int8)
+    return turns

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["branch_and_bound"]
 
-MAX_KINKS: Final = 2_000_000
-"""Kinks that are looked at before the search is given up, some tenths of a second of work."""
+MAX_KINKS: Final = 1_500_000
+"""Kinks that are looked at before the search is given up, a tenth to two tenths of a second of work."""
 
 FEW_JOBS: Final = 8
 """With more jobs the search seldom ends, so that it gets a twentieth of that."""
@@ -51,11 +51,10 @@ CHUNK_KINKS: Final = 20_000
 MAX_CANDIDATES: Final = 200_000
 """With more meetings of edges than this not even the first level of the search would end."""
 
-PATIENT_JOBS: Final = 12
-"""Up to so many jobs the search goes on until the deadline, if one is set; of more there are too many trees to end."""
 
-
-def branch_and_bound(circle: Circle, *, start: Placement, deadline: Deadline = NEVER) -> Placement:
+def branch_and_bound(
+    circle: Circle, *, start: Placement, deadline: Deadline = NEVER, max_kinks: float | None = None
+) -> Placement:
     """Return shifts of three jobs or more that no others can beat, or the best found when it takes too long.
 
     Parameters
@@ -66,6 +65,8 @@ def branch_and_bound(circle: Circle, *, start: Placement, deadline: Deadline = N
         Where no job can improve by itself.
     deadline
         When to give up.
+    max_kinks
+        How many kinks to look at before giving up; by default what takes some tenths of a second, of many jobs less.
 
     Returns
     -------
@@ -87,7 +88,10 @@ def branch_and_bound(circle: Circle, *, start: Placement, deadline: Deadline = N
         return start
     tree.best_ns[:], tree.best_bps[0] = [start.shifts_ns[i] for i in moving], start.excess_bps
     _plant(tree, int(tree.mean_bps.argmax()), circle=Circle(demands=demands, excess=beside))
-    _search(tree, board, tolerance=tolerance_bps(circle), deadline=deadline)
+    if max_kinks is None:
+        max_kinks = MAX_KINKS if len(moving) <= FEW_JOBS else MAX_KINKS / 20
+    while tree.level[0] >= 0 and max_kinks > 0 and not deadline.is_over():
+        max_kinks -= grow(tree, board, tolerance_bps(circle), CHUNK_KINKS)
     shifts = list(start.shifts_ns)
     for i_job, shift_ns in zip(moving, tree.best_ns, strict=True):
         shifts[i_job] = int(shift_ns)
@@ -121,13 +125,6 @@ def _bound_left(tree: Tree) -> float:
         elif tree.next[d] < tree.n[d]:
             bounds_bps.append(float(tree.bound_bps[d, tree.next[d]]))
     return min(bounds_bps)
-
-
-def _search(tree: Tree, board: Board, *, tolerance: float, deadline: Deadline) -> None:
-    is_patient = deadline.is_finite and tree.kind.size <= PATIENT_JOBS
-    left = math.inf if is_patient else MAX_KINKS if tree.kind.size <= FEW_JOBS else MAX_KINKS // 20
-    while tree.level[0] >= 0 and left > 0 and not deadline.is_over():
-        left -= grow(tree, board, tolerance, CHUNK_KINKS)
 
 
 def _turned(shifts_ns: Sequence[int], demands: Sequence[Demand]) -> tuple[int, ...]:

@@ -24,11 +24,13 @@ __all__ = ["Descents"]
 
 N_STARTS: Final = 16
 
+N_STARTS_OF_FEW: Final = 6
+"""Of at most `FEW_JOBS`, for which branch and bound finds what descents miss within a millisecond."""
+
+FEW_JOBS: Final = 4
+
 N_KICKS: Final = 200
 """So often some jobs of the best so far, `N_KICKED` of them, are put anywhere, and the descent begins again."""
-
-N_KICKS_IN_TIME: Final = 1000
-"""So often if a deadline is set, which is the time that may be spent."""
 
 N_KICKED: Final = 3
 
@@ -89,12 +91,12 @@ class Descents:
                 break
         return self._settled(best_ns, best_bps)
 
-    def kicked(self, best: Placement) -> Placement:
+    def kicked(self, best: Placement, *, n_kicks: int = N_KICKS) -> Placement:
         """Return the best of descents that begin near the best so far: some jobs of it elsewhere."""
         here_ns, here_bps = np.array(best.shifts_ns, dtype=np.int64), best.excess_bps
         periods_ns = self._board.jobs.period_ns
         self._left_kinks = math.inf if self._deadline.is_finite else MAX_KINKS
-        for _ in range(N_KICKS_IN_TIME if self._deadline.is_finite else N_KICKS):
+        for _ in range(n_kicks):
             if self._is_enough(here_bps) or self._left_kinks <= 0:
                 break
             shifts_ns = here_ns.copy()
@@ -150,11 +152,13 @@ class Descents:
         laid_ns = end_to_end(self._demands)
         if laid_ns is not None and self._left_kinks > 0:
             yield laid_ns
-        periods_ns = [demand.period_ns for demand in self._demands[1:]]
-        for _ in range(N_STARTS - 1):
+        n_jobs = len(self._demands)
+        n_starts = N_STARTS if n_jobs > FEW_JOBS else N_STARTS_OF_FEW
+        for shifts_ns in self._rng.integers(self._board.jobs.period_ns, size=(n_starts - 1, n_jobs)):
             if self._left_kinks <= 0:
                 break
-            yield np.array([0, *self._rng.integers(periods_ns)], dtype=np.int64)
+            shifts_ns[0] = 0
+            yield shifts_ns
 
     def _descend(self, shifts_ns: NDArray[np.int64], *, choose: int, least_gain_bps: float) -> float:
         """Move jobs in place until a round gains too little, or no work is left; return the mean excess reached."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pipeline.compat.bounds import lower_bound, quick_bound
 from pipeline.compat.branch import branch_and_bound
 from pipeline.compat.descents import Descents
+from pipeline.compat.kernel import shift_curve
 from pipeline.compat.placement import Placement, tolerance_bps
 from pipeline.deadline import NEVER
 
@@ -18,6 +21,12 @@ if TYPE_CHECKING:
     from pipeline.deadline import Deadline
 
 __all__ = ["place_jobs"]
+
+PATIENT_JOBS: Final = 12
+"""Of so many jobs branch and bound may end in minutes; of more there are too many trees."""
+
+N_LATE_KICKS: Final = 5000
+"""These take some seconds, and more would hardly gain."""
 
 
 def place_jobs(circle: Circle, *, bound_bps: float, rng: np.random.Generator, deadline: Deadline = NEVER) -> Placement:
@@ -48,15 +57,21 @@ def place_jobs(circle: Circle, *, bound_bps: float, rng: np.random.Generator, de
     if len(circle.demands) == 1:
         return _exact(circle.alone(0), shifts_ns=(0,))
     if len(circle.demands) == 2:
-        curve = circle.curve(1, shifts_ns=(0, 0), beside=(0,))
+        curve = shift_curve(*circle.demands, excess=circle.excess)
         return _exact(curve.minimum_bps, shifts_ns=(0, curve.best_shift_ns()))
     bound_bps = max(bound_bps, quick_bound(circle.demands, excess=circle.excess))
     descents = Descents(circle, bound_bps=bound_bps, rng=rng, deadline=deadline)
+    steps: tuple[Callable[[Placement], Placement], ...] = (
+        lambda best: branch_and_bound(circle, start=best, deadline=deadline),
+        descents.kicked,
+        lambda best: _bounded(best, circle),
+        lambda best: _pursued(best, circle, descents=descents, deadline=deadline),
+    )
     best = descents.best_of_starts()
-    if not best.is_proved:
-        best = branch_and_bound(circle, start=best, deadline=deadline)
-    if not best.is_proved:
-        best = _bounded(descents.kicked(best), circle)
+    for step in steps:
+        if best.is_proved or deadline.is_over():
+            break
+        best = step(best)
     return descents.centred(best)
 
 
@@ -71,3 +86,12 @@ def _bounded(best: Placement, circle: Circle) -> Placement:
     bound_bps = min(best.excess_bps, max(best.bound_bps, lower_bound(circle.demands, excess=circle.excess)))
     is_proved = best.excess_bps <= bound_bps + tolerance_bps(circle)
     return replace(best, bound_bps=bound_bps, is_proved=is_proved)
+
+
+def _pursued(best: Placement, circle: Circle, *, descents: Descents, deadline: Deadline) -> Placement:
+    """Return what is found in the time that is left, if a deadline is set: it may take all of it."""
+    if not deadline.is_finite:
+        return best
+    if len(circle.demands) > PATIENT_JOBS:
+        return descents.kicked(best, n_kicks=N_LATE_KICKS)
+    return branch_and_bound(circle, start=best, deadline=deadline, max_kinks=math.inf)

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from pipeline.compat import branch
 from pipeline.compat.bounds import equal_steps_bound, lower_bound, quick_bound
 from pipeline.compat.branch import branch_and_bound
 from pipeline.compat.levels import Excess, Levels, levels_of
@@ -116,6 +117,21 @@ def test_a_search_that_is_cut_short_keeps_a_bound_that_no_placement_is_below() -
             assert found.bound_bps <= truth + 1e-11 <= found.excess_bps + 2e-11
             assert excess_at(circle, found.shifts_ns) == pytest.approx(found.excess_bps, abs=1e-11)
             n_unproved += not found.is_proved
+    assert n_unproved > 0
+
+
+def test_with_a_deadline_far_away_the_search_goes_on_until_all_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(branch, "MAX_KINKS", 100)
+    monkeypatch.setattr(branch, "CHUNK_KINKS", 50)
+    draw, n_unproved = rng(), 0
+    for _ in range(5):
+        jobs = [drawn_job(draw, period=8, n_ups=2) for _ in range(4)]
+        excess = Excess.over(float(draw.integers(14, 22)))
+        circle = circle_of(jobs, excess)
+        n_unproved += not place_jobs(circle, bound_bps=0.0, rng=rng()).is_proved
+        found = place_jobs(circle, bound_bps=0.0, rng=rng(), deadline=after_looks(10**8))
+        assert found.is_proved
+        assert found.excess_bps == pytest.approx(least_excess(jobs, excess), abs=1e-11)
     assert n_unproved > 0
 
 
