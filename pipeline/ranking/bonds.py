@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pipeline.ranking.fits import Crossing, Fit
     from pipeline.ranking.senders import Rhythm
 
-__all__ = ["Bond", "bonds_of"]
+__all__ = ["Bond", "bonds_of", "values_at"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,6 +41,8 @@ class Bond:
         The best shifts for this crossing alone, and its mean excess there.
     weight
         Makes excess a loss of score, summed over the links of the crossing.
+    scale_bps
+        Size of the rates that are added, against which rounding is judged.
     """
 
     i_crossing: int
@@ -49,6 +51,7 @@ class Bond:
     best_ns: tuple[int, ...]
     least_bps: float
     weight: float
+    scale_bps: float
 
     def curve(self, job: str, *, shifts_ns: Mapping[str, int]) -> ShiftCurve:
         """Return the mean excess against the shift of one job, the others standing still."""
@@ -60,12 +63,13 @@ class Bond:
             period_ns=int(self.board.jobs.period_ns[i_job]),
             kinks_ns=self.board.kinks.shift_ns[:n].copy(),
             excess_bps=self.board.kinks.excess_bps[:n].copy(),
-            scale_bps=float(self.board.jobs.rate_bps.max()) * len(self.jobs),
+            scale_bps=self.scale_bps,
         )
 
     def excess_bps(self, shifts_ns: Mapping[str, int]) -> float:
         """Return the mean excess at some shifts."""
-        return float(self.curve(self.jobs[0], shifts_ns=shifts_ns).at(shifts_ns[self.jobs[0]]))
+        at_ns = np.array([shifts_ns[self.jobs[0]]], dtype=np.int64)
+        return float(values_at(self.curve(self.jobs[0], shifts_ns=shifts_ns), at_ns)[0])
 
     def loss(self, excess_bps: float) -> float:
         """Return by how much the score, summed over the links, lies below its own best at some excess."""
@@ -114,9 +118,36 @@ def bonds_of(
                     best_ns=tuple(fit.shifts_ns[i] for i in members),
                     least_bps=fit.excess_bps,
                     weight=len(crossing.places) / crossing.capacity_bps,
+                    scale_bps=sum(demand.peak_bps for demand in demands),
                 )
             )
     return bonds
+
+
+def values_at(curve: ShiftCurve, at_ns: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the excess at increasing shifts within the period: what `ShiftCurve.at` does, without its overhead."""
+    values_bps = np.empty(at_ns.size)
+    _fill_values(curve.kinks_ns, curve.excess_bps, curve.period_ns, at_ns, values_bps)
+    return values_bps
+
+
+@entry
+def _fill_values(
+    kinks_ns: NDArray[np.int64],
+    excess_bps: NDArray[np.float64],
+    period_ns: int,
+    at_ns: NDArray[np.int64],
+    values_bps: NDArray[np.float64],
+) -> None:
+    n, k = kinks_ns.size, 0
+    for i in range(at_ns.size):
+        while k < n and kinks_ns[k] <= at_ns[i]:
+            k += 1
+        before, after = (k - 1) % n, k % n
+        begin_ns = kinks_ns[before] if k > 0 else kinks_ns[before] - period_ns
+        end_ns = kinks_ns[after] if k < n else kinks_ns[after] + period_ns
+        part = (at_ns[i] - begin_ns) / (end_ns - begin_ns)
+        values_bps[i] = excess_bps[before] + part * (excess_bps[after] - excess_bps[before])
 
 
 @entry

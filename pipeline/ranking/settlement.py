@@ -17,9 +17,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from pipeline.compat.kernel import add_curves
+import numpy as np
+
+from pipeline.compat.kernel import ShiftCurve
 from pipeline.compat.relations import tie_periods
-from pipeline.ranking.bonds import bonds_of
+from pipeline.ranking.bonds import bonds_of, values_at
 
 if TYPE_CHECKING:
     from pipeline.ranking.bonds import Bond
@@ -151,12 +153,19 @@ class _Search:
         """Move one job to its best shift; return whether that gains anything."""
         own = [self._bonds[i] for i in self._of_job[job]]
         curves = [bond.curve(job, shifts_ns=shifts_ns) for bond in own]
-        total = add_curves(curves, weights=[bond.weight for bond in own], period_ns=self._periods_ns[job])
-        if float(total.at(shifts_ns[job])) - total.minimum_bps <= SAME:
+        kinks_ns = np.unique(np.concatenate([*(curve.kinks_ns for curve in curves), [shifts_ns[job]]]))
+        values_bps = [values_at(curve, kinks_ns) for curve in curves]
+        total = np.sum([bond.weight * one for bond, one in zip(own, values_bps, strict=True)], axis=0)
+        if total[np.searchsorted(kinks_ns, shifts_ns[job])] - total.min() <= SAME:
             return False
-        shifts_ns[job] = total.best_shift_ns()
+        scale = sum(bond.weight * curve.scale_bps for bond, curve in zip(own, curves, strict=True))
+        sum_of_curves = ShiftCurve(
+            period_ns=self._periods_ns[job], kinks_ns=kinks_ns, excess_bps=total, scale_bps=scale
+        )
+        shifts_ns[job] = sum_of_curves.best_shift_ns()
+        at_ns = np.array([shifts_ns[job]], dtype=np.int64)
         for i, bond, curve in zip(self._of_job[job], own, curves, strict=True):
-            losses[i] = bond.loss(float(curve.at(shifts_ns[job])))
+            losses[i] = bond.loss(float(values_at(curve, at_ns)[0]))
         return True
 
 

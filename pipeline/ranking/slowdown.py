@@ -53,9 +53,8 @@ def predict_slowdown(
     """
     loads = _loads(crossings, senders)
     free_bps = {str(i): _free_bps(crossing, senders) for i, crossing in enumerate(crossings)}
-    full = next((crossings[int(name)] for name, bps in free_bps.items() if bps <= 0), None)
-    if full is not None:
-        return Slowdown(reason=f"traffic without a period fills link {full.places[0][0]}")
+    if min(free_bps.values()) <= 0:
+        return Slowdown(reason="traffic without a period fills a link")
     try:
         jobs = [
             _simulated(senders[job], shift_s=shifts_s[job], links=loads[job])

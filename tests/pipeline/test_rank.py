@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations, product
 from typing import TYPE_CHECKING
 
@@ -244,6 +245,28 @@ def test_traffic_without_a_period_takes_capacity_and_gets_no_shift() -> None:
     assert found.shifts_s == {"A": 0.0}
     assert found.slowdowns == {"A": pytest.approx((0.1 + 0.1 * 0.8 / 0.5) / 0.2)}
     assert found.warnings == ("job S has no period (constant): it takes capacity and gets no shift",)
+
+
+def test_traffic_without_a_period_that_fills_a_link_leaves_nothing_to_simulate() -> None:
+    full = TrafficProfile(status="constant", reason="steady", mean_bps=1e9, peak_bps=1e9, fold_bps=np.zeros(0))
+    found = rank(
+        [candidate("x", A="l1 r1", S="l2 r2")], profiles={"A": busy(up_s=0.1), "S": full}, topology=two_racks(1e9)
+    ).candidates[0]
+    assert found.score_mean == pytest.approx(0.5)
+    assert (found.predicted_slowdown, found.reason) == (None, "traffic without a period fills a link")
+
+
+def test_placements_that_mirror_each_other_are_alike_but_for_their_links() -> None:
+    hosts = {f"s{i}": [f"{job}{i}" for job in "abc"] for i in range(1, 5)}
+    topology = racks(hosts, trunks={(switch, "core"): 1e9 for switch in hosts})
+    profiles = {"A": busy(up_s=0.12), "B": busy(up_s=0.1), "C": busy(up_s=0.14)}
+    there, mirrored = (
+        candidate(name, A=f"a{i} a{j}", B=f"b{j} b{k}", C=f"c{k} c{m}")
+        for name, (i, j, k, m) in {"there": (1, 2, 3, 4), "mirrored": (4, 3, 2, 1)}.items()
+    )
+    one, other = rank([there, mirrored], profiles=profiles, topology=topology).candidates
+    assert (one.id, one.worst_link, other.id, other.worst_link) == ("there", "s3-core", "mirrored", "s2-core")
+    assert replace(one, id="", worst_link=None) == replace(other, id="", worst_link=None)
 
 
 def test_ranks_side_by_side_on_one_host_do_not_use_the_network() -> None:
