@@ -35,7 +35,7 @@ __all__ = ["ClassedPlacement", "commensurate_classes", "fits_circle", "place_cla
 N_SWEEPS: Final = 3
 """How often each class is solved again against the others' levels."""
 
-CLOSE_FRAC: Final = 0.01
+CLOSE_FRAC: Final = 0.02
 """A gap of this share of the capacity is not worth the milliseconds of a linear programme."""
 
 

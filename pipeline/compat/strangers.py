@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Self
 
-import numpy as np
-
 from pipeline.compat.demand import superpose
 from pipeline.compat.kernel import shift_curve
 from pipeline.compat.levels import independent_levels, levels_of
@@ -36,42 +34,56 @@ NOTHING_FRAC: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
-    """Jobs that keep a phase relative to each other: their demands, and by how much each is delayed."""
+    """Jobs that keep a phase relative to each other.
+
+    Parameters
+    ----------
+    demands, shifts_ns
+        The jobs, and by how much each is delayed.
+    length_ns
+        Length of their common circle.
+    tick_ns
+        Longest time of which all their periods and edges are multiples.
+    rise_bps_per_ns
+        By how much their rates step up in a unit of time: the steepest that the excess can be against their shift.
+    """
 
     demands: tuple[Demand, ...]
     shifts_ns: tuple[int, ...]
+    length_ns: int
+    tick_ns: int
+    rise_bps_per_ns: float
 
     @classmethod
     def of(cls, demands: Sequence[Demand], members: Sequence[int], *, shifts_ns: Sequence[int] | None = None) -> Self:
         """Return some of the jobs, by index, as a band; without shifts, all begin at once."""
-        shifts = (0,) * len(members) if shifts_ns is None else tuple(shifts_ns[i] for i in members)
-        return cls(demands=tuple(demands[i] for i in members), shifts_ns=shifts)
-
-    @property
-    def length_ns(self) -> int:
-        """Length of the common circle."""
-        return math.lcm(*(demand.period_ns for demand in self.demands))
-
-    @property
-    def rise_bps_per_ns(self) -> float:
-        """By how much the rates of all jobs step up in a unit of time: the steepest that their excess can be."""
-        return sum(demand.variation_bps / 2 / demand.period_ns for demand in self.demands)
+        own = tuple(demands[i] for i in members)
+        return cls(
+            demands=own,
+            shifts_ns=(0,) * len(own) if shifts_ns is None else tuple(shifts_ns[i] for i in members),
+            length_ns=math.lcm(*(demand.period_ns for demand in own)),
+            tick_ns=math.gcd(*(math.gcd(demand.period_ns, *demand.edges_ns.tolist()) for demand in own)),
+            rise_bps_per_ns=sum(_rise_bps(demand) / demand.period_ns for demand in own),
+        )
 
     @property
     def clock_ns(self) -> int:
         """Longest time of which all periods, edges and shifts are multiples."""
-        ticks = [int(np.gcd.reduce(demand.edges_ns)) for demand in self.demands]
-        return math.gcd(*(demand.period_ns for demand in self.demands), *ticks, *self.shifts_ns)
+        return math.gcd(self.tick_ns, *self.shifts_ns)
 
     @property
     def laid_out(self) -> Demand:
         """The sum of the jobs at their shifts over the common circle."""
+        if self.shifts_ns == (0,):
+            return self.demands[0]
         return superpose(self.demands, shifts_ns=self.shifts_ns, length_ns=self.length_ns)
 
     @property
     def levels(self) -> Levels:
         """How much of the time the jobs send at which rate; if the circle is too long, with independent phases."""
-        if len(self.demands) > 1 and not fits_circle(self.demands):
+        if len(self.demands) == 1:
+            return levels_of(self.demands[0])
+        if not fits_circle(self.demands):
             return independent_levels(levels_of(demand) for demand in self.demands)
         return levels_of(self.laid_out)
 
@@ -82,7 +94,13 @@ class Band:
 
     def joined(self, other: Band) -> Band:
         """Return the jobs of both."""
-        return Band(demands=(*self.demands, *other.demands), shifts_ns=(*self.shifts_ns, *other.shifts_ns))
+        return Band(
+            demands=(*self.demands, *other.demands),
+            shifts_ns=(*self.shifts_ns, *other.shifts_ns),
+            length_ns=math.lcm(self.length_ns, other.length_ns),
+            tick_ns=math.gcd(self.tick_ns, other.tick_ns),
+            rise_bps_per_ns=self.rise_bps_per_ns + other.rise_bps_per_ns,
+        )
 
 
 def fits_circle(demands: Sequence[Demand]) -> bool:
@@ -179,3 +197,8 @@ def _settle(fixed: Band, moving: Band, *, excess: Excess) -> tuple[Band, float]:
     if stays_bps <= curve.minimum_bps + NOTHING_FRAC * excess.capacity_bps:
         return fixed.joined(moving), stays_bps
     return fixed.joined(moving.moved(curve.best_shift_ns())), curve.minimum_bps
+
+
+def _rise_bps(demand: Demand) -> float:
+    rates_bps = demand.rate_bps.tolist()
+    return sum(max(0.0, after - before) for before, after in zip([rates_bps[-1], *rates_bps], rates_bps, strict=False))
