@@ -9,20 +9,36 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.compat import Compatibility, solve
+    from pipeline.compat import Compatibility, Explanation, PairScores, explain, score_pairs, solve
     from pipeline.flow import Analysis, analyze
     from pipeline.ranking import rank
     from pipeline.simulation import simulate
     from pipeline.sql import open_lake
 
-__all__ = ["Analysis", "Compatibility", "analyze", "open_lake", "rank", "simulate", "solve"]
+__all__ = [
+    "Analysis",
+    "Compatibility",
+    "Explanation",
+    "PairScores",
+    "analyze",
+    "explain",
+    "open_lake",
+    "rank",
+    "score_pairs",
+    "simulate",
+    "solve",
+]
 
 _HOMES = {
     "Analysis": "pipeline.flow",
     "Compatibility": "pipeline.compat",
+    "Explanation": "pipeline.compat",
+    "PairScores": "pipeline.compat",
     "analyze": "pipeline.flow",
+    "explain": "pipeline.compat",
     "open_lake": "pipeline.sql",
     "rank": "pipeline.ranking",
+    "score_pairs": "pipeline.compat",
     "simulate": "pipeline.simulation",
     "solve": "pipeline.compat",
 }

@@ -88,10 +88,14 @@ class AffinityGraph:
 
 
 def affinity_of(links: Sequence[SolvedLink]) -> AffinityGraph:
-    """Return the affinity graph of the links whose verdict recommends a shift."""
-    contended = tuple(link for link in links if link.compatibility.verdict in SHIFTABLE)
+    """Return the affinity graph of the links whose verdict recommends a shift, the same in whatever order they come."""
+    contended = tuple(sorted((link for link in links if link.compatibility.verdict in SHIFTABLE), key=_in_order))
     graph = nx.Graph()
     for place, link in enumerate(contended):
         for shift in link.compatibility.shifts:
             graph.add_edge(("job", shift.job), ("link", place))
     return AffinityGraph(links=contended, graph=graph)
+
+
+def _in_order(link: SolvedLink) -> tuple[str, str, float, list[str]]:
+    return link.link, link.direction, link.capacity_bps, sorted(link.demands)

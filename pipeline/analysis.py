@@ -120,7 +120,7 @@ class Analysis(Tabular):
                 "profiles": len(self.profiles),
                 "periodic": self.n_periodic,
                 "links": [link.compatibility.to_dict() for link in self.links],
-                "shifts": [asdict(shift) for shift in self.plan.shifts],
+                "shifts": self.plan.to_rows(),
                 "skipped": [asdict(one) for one in self.skipped],
                 "plan": self.plan.to_dict(),
             }

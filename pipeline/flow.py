@@ -13,7 +13,7 @@ from pipeline.links import settle_links, solve_links
 from pipeline.meetings import find_meetings, job_profiles, own_profiles
 from pipeline.omissions import omissions
 from pipeline.profiles import profile_lake, profile_tables
-from pipeline.shifts import recommend
+from pipeline.shifts import recommend_shifts
 from pipeline.sql import open_lake
 from pipeline.topology import read_cluster
 from profiler.store import Lake
@@ -69,7 +69,7 @@ def analyze(
         job_profiles(jobs, profiles), meetings, bottlenecks_bps={job["job_id"]: job["bottleneck_bps"] for job in jobs}
     )
     solved = solve_links(meetings, own)
-    plan = recommend(solved)
+    plan = recommend_shifts(solved)
     analysis = Analysis(
         profiles={profile.label: profile for profile in profiles.values()},
         jobs={job: profile for job, profile in own.items() if profile.status == "periodic"},

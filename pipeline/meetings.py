@@ -157,6 +157,7 @@ def _times(profile: TrafficProfile, load_frac: float) -> TrafficProfile:
         phases=phases,
         mean_bps=_scaled(profile.mean_bps, load_frac),
         peak_bps=_scaled(profile.peak_bps, load_frac),
+        levels_bps=tuple(level_bps * load_frac for level_bps in profile.levels_bps),
         fold_bps=profile.fold_bps * load_frac,
     )
 

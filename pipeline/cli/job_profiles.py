@@ -61,16 +61,29 @@ def read_job_profiles(options: Sequence[str]) -> dict[str, TrafficProfile]:
 
 
 def own_profiles(
-    profiles: Mapping[str, TrafficProfile], *, capacity_bps: float
+    profiles: Mapping[str, TrafficProfile], *, capacity_bps: float, shared: bool | None
 ) -> tuple[dict[str, TrafficProfile], list[str]]:
-    """Return what each job would do alone, from profiles measured while they shared a link, and what was corrected."""
-    from pipeline.compat.congestion import own_profile
+    """Return what each job would do alone, and what was corrected.
 
+    Parameters
+    ----------
+    profiles
+        As given.
+    capacity_bps
+        Of the link.
+    shared
+        Whether they were measured while the jobs shared it; None to go by how each looks.
+    """
+    from pipeline.compat.congestion import hindered_jobs, own_profile
+
+    hindered = set(profiles) if shared else set()
+    if shared is None:
+        hindered = set(hindered_jobs(profiles, capacity_bps=capacity_bps))
     own: dict[str, TrafficProfile] = {}
     notes: list[str] = []
     for name, measured in profiles.items():
-        own[name], warnings = own_profile(measured, capacity_bps=capacity_bps, contended=True)
-        notes += [f"job {name}: {warning}" for warning in warnings]
+        own[name], warnings = own_profile(measured, capacity_bps=capacity_bps, contended=name in hindered)
+        notes += [f"job {name}: {warning}{'' if shared else '; --alone takes it as it is'}" for warning in warnings]
     return own, notes
 
 

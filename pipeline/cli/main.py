@@ -23,6 +23,7 @@ from pipeline.cli.query import query
 from pipeline.cli.rank import rank
 from pipeline.cli.record import record
 from pipeline.cli.report import report
+from pipeline.cli.simulate import simulate
 from pipeline.cli.sql import sql
 from profiler.errors import OffbeatError, UsageError
 
@@ -40,6 +41,7 @@ COMMANDS: Final[dict[str, Callable[..., Any]]] = {
     "sql": sql,
     "compat": compat,
     "rank": rank,
+    "simulate": simulate,
     "report": report,
 }
 """Every command; its module parses, calls one function and prints. Heavy libraries are imported inside it."""

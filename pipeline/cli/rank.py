@@ -36,8 +36,14 @@ def rank(
         typer.Option("--job", metavar="NAME=PROFILE", help="What one rank of a job sends; repeat for each job."),
     ] = None,
     by: Annotated[
-        By, typer.Option("--by", help="Mean or worst score of the shared links, or simulated iteration time.")
+        By,
+        typer.Option(
+            "--by", help="Mean or worst score of the shared links, or simulated iteration time without a pacer."
+        ),
     ] = By.MEAN,
+    share_ports: Annotated[
+        bool, typer.Option("--share-ports", help="Judge candidates too in which jobs share a port of a host.")
+    ] = False,
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
@@ -71,7 +77,13 @@ def rank(
         topology, profiles = known.topology, {**known.profiles, **given}
     else:
         topology, profiles = read_cluster(str(cluster)), given
-    ranking = rank_candidates(placements, profiles=profiles, topology=topology, by=by.value)
+    ranking = rank_candidates(
+        placements,
+        profiles=profiles,
+        topology=topology,
+        by=by.value,
+        sharing="allowed" if share_ports else "refused",
+    )
     chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
     if chosen is Format.JSON:
         print_json(ranking.to_dict())
@@ -83,7 +95,7 @@ def rank(
     for warning in ranking.warnings:
         note(f"offbeat: {warning}")
     for one in ranking.candidates:
-        if not one.is_judged:
+        if one.reason:
             note(f"offbeat: {candidates}: candidate {one.id!r}: {one.reason}")
     if ranking.best is None:
         raise typer.Exit(1)

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from pipeline.compat.congestion import own_profile
+from pipeline.compat.explain import explain
+from pipeline.compat.explanation import Explanation
+from pipeline.compat.pairs import PairScore, PairScores, score_pairs
 from pipeline.compat.result import Compatibility, JobShift
 from pipeline.compat.solve import solve
 
-__all__ = ["Compatibility", "JobShift", "own_profile", "solve"]
+__all__ = [
+    "Compatibility",
+    "Explanation",
+    "JobShift",
+    "PairScore",
+    "PairScores",
+    "explain",
+    "own_profile",
+    "score_pairs",
+    "solve",
+]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pipeline.compat.hold import slip_of
 from pipeline.compat.prediction import predict
 from pipeline.compat.result import JobShift
 from pipeline.compat.verdict import LASTING_S, Evidence, judge_contention, judge_demand, judge_pacing, judge_shift
@@ -41,7 +42,7 @@ def advise(findings: Findings, *, rng: np.random.Generator) -> Advice:
     """
     shifts = _best_shifts(findings)
     evidence = _evidence(findings)
-    judgement = judge_demand(findings.members, evidence=evidence, capacity_bps=findings.capacity_bps)
+    judgement = judge_demand(findings.members, evidence=evidence, capacity_bps=findings.terms.capacity_bps)
     if judgement is not None:
         return Advice(verdict=judgement.verdict, reason=judgement.reason, shifts=shifts)
     lasting = judge_shift(evidence, needed_s=_needed_s(findings))
@@ -71,8 +72,7 @@ def _advise_pacing(
     """Return the advice to pace, or that this is futile, with the best unheld shifts."""
     held = findings.paced.shifts
     prediction = _predicted(findings, shifts=held, rng=rng)
-    stretch_frac = max(shift.stretch_frac or 0.0 for shift in held)
-    judgement = judge_pacing(evidence, prediction=prediction, stretch_frac=stretch_frac)
+    judgement = judge_pacing(evidence, prediction=prediction)
     return Advice(
         verdict=judgement.verdict,
         reason=judgement.reason,
@@ -83,6 +83,8 @@ def _advise_pacing(
 
 
 def _evidence(findings: Findings) -> Evidence:
+    stretched = max(findings.paced.shifts, key=lambda shift: shift.stretch_frac or 0.0)
+    stretch_frac, slot_s = stretched.stretch_frac or 0.0, stretched.pace_period_s or 0.0
     return Evidence(
         score_best=findings.score(findings.best.excess_bps),
         score_random=findings.score(findings.random_bps),
@@ -90,23 +92,35 @@ def _evidence(findings: Findings) -> Evidence:
         hold_s=findings.best.hold_s,
         shares_beat=findings.best.shares_beat,
         period_s=max(demand.period_ns for demand in findings.best.demands) / NS_PER_S,
+        slip=slip_of(findings.beats),
+        stretched=stretched.job,
+        stretch_frac=stretch_frac,
+        stretch_s=slot_s - slot_s / (1 + stretch_frac),
     )
 
 
 def _predicted(findings: Findings, *, shifts: Sequence[JobShift], rng: np.random.Generator) -> Prediction | None:
-    free_bps = findings.capacity_bps - findings.members.background_bps
+    free_bps = findings.terms.capacity_bps - findings.members.background_bps
     return predict(findings.members.profiles, shifts=shifts, free_bps=free_bps, rng=rng)
 
 
 def _needed_s(findings: Findings) -> float:
     """Return how long shifts must hold by themselves to need no pacer."""
-    if findings.horizon_s is not None:
-        return findings.horizon_s
+    if findings.terms.horizon_s is not None:
+        return findings.terms.horizon_s
     return math.inf if findings.members.is_exact else LASTING_S
 
 
 def _best_shifts(findings: Findings) -> tuple[JobShift, ...]:
     return tuple(
-        JobShift(job=name, shift_s=shift_ns / NS_PER_S)
-        for name, shift_ns in zip(findings.members.demands, findings.best.shifts_ns, strict=True)
+        JobShift(
+            job=name,
+            shift_s=shift_ns / NS_PER_S,
+            repeat_s=ranges.repeat_s,
+            plateau_s=ranges.plateau_s,
+            good_shifts_s=ranges.good_shifts_s,
+        )
+        for name, shift_ns, ranges in zip(
+            findings.members.demands, findings.best.shifts_ns, findings.ranges, strict=True
+        )
     )

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from pipeline.compat.board import cost_of
+from pipeline.compat.cassini_grid import descend_rotations, try_rotations
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -31,7 +34,11 @@ CLOCK_NS: Final = 1_000_000
 MAX_TURNS: Final = 36
 """With more iterations of one job on the circle each has fewer than two angles, and the grid says nothing."""
 
-N_ROUNDS: Final = 8
+MAX_JOBS: Final = 4
+"""Of so many jobs all rotations are tried, 72 to the third at most."""
+
+N_STARTS: Final = 16
+"""Of more jobs, descents begin so often."""
 
 
 def cassini_score(demands: Sequence[Demand], *, excess: Excess) -> float | None:
@@ -39,7 +46,8 @@ def cassini_score(demands: Sequence[Demand], *, excess: Excess) -> float | None:
 
     Notes
     -----
-    Two jobs: every rotation is tried. More: the best rotation of one job after the other, until none improves.
+    Of up to four jobs every rotation is tried. Of more, one job after the other is turned to its best until none
+    improves, from no rotations and from random ones that are always the same.
     """
     periods_ns = [max(1, round(demand.period_ns / CLOCK_NS)) * CLOCK_NS for demand in demands]
     circle_ns = math.lcm(*periods_ns)
@@ -55,18 +63,14 @@ def _at_angles(demand: Demand, cycles: NDArray[np.float64]) -> NDArray[np.float6
     return demand.at(np.rint(cycles % 1.0 * demand.period_ns).astype(np.int64))
 
 
-def _best_excess(rates: NDArray[np.float64], *, turns: Sequence[int], excess: Excess) -> float:
-    rolls = np.zeros(len(rates), dtype=np.int64)
-    best_bps = math.inf
-    for _ in range(N_ROUNDS):
-        reached_bps = best_bps
-        for i, turn in enumerate(turns):
-            others = sum((np.roll(rates[j], rolls[j]) for j in range(len(rates)) if j != i), start=np.zeros(N_ANGLES))
-            tried = np.arange(-(-N_ANGLES // turn))
-            rolled = rates[i][(np.arange(N_ANGLES)[None, :] - tried[:, None]) % N_ANGLES]
-            costs = excess(others[None, :] + rolled).mean(axis=1)
-            rolls[i], reached_bps = tried[costs.argmin()], float(costs.min())
-        if reached_bps >= best_bps:
-            break
-        best_bps = reached_bps
-    return best_bps
+def _best_excess(rates_bps: NDArray[np.float64], *, turns: Sequence[int], excess: Excess) -> float:
+    n_jobs = len(turns)
+    n_rotations = np.array([-(-N_ANGLES // turn) for turn in turns], dtype=np.int64)
+    cost = cost_of(excess)
+    if n_jobs <= MAX_JOBS:
+        # The excess is convex: no rotations cost less than the mean rate.
+        enough_bps = float(excess(rates_bps.mean(axis=1).sum(keepdims=True))[0]) * N_ANGLES
+        return try_rotations(rates_bps, n_rotations, cost, enough_bps) / N_ANGLES
+    starts = np.random.default_rng(0).integers(n_rotations, size=(N_STARTS, n_jobs))
+    starts[0] = 0
+    return descend_rotations(rates_bps, n_rotations, cost, starts) / N_ANGLES

@@ -1,10 +1,9 @@
 """Classes of commensurate jobs, and solving across them.
 
 Two periods whose common multiple is far away meet at every relative phase: shifting one against the other changes
-next to nothing. So jobs are grouped into classes whose common circle can be laid out; inside a class the excess is
-exact, across classes the others enter by the distribution of their levels. What that leaves out is bounded: shifts
-matter only modulo ``g = gcd(L, L')`` of the classes' circles, and moving a class by t changes the excess by at most t
-times its variation.
+next to nothing. So jobs are grouped into classes, of those whose phases matter to each other; inside a class the
+excess is exact, across classes the others enter by the distribution of their levels. Whole classes are then settled
+against each other, and what that can matter at most is the gap (`pipeline.compat.strangers`).
 """
 
 from __future__ import annotations
@@ -17,23 +16,27 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pipeline.compat.bounds import lower_bound
-from pipeline.compat.demand import superpose
-from pipeline.compat.levels import Levels, independent_levels, levels_of
+from pipeline.compat.commensurate import commensurate_classes
+from pipeline.compat.level_floor import gathered_levels, least_spread
+from pipeline.compat.levels import MAX_LEVELS, independent_levels, levels_of
 from pipeline.compat.placement import Placement
 from pipeline.compat.solver import place_jobs
+from pipeline.compat.strangers import Band, fits_circle, most_of_phases, settled
 from pipeline.compat.timeline import Circle
+from pipeline.deadline import NEVER
 
 if TYPE_CHECKING:
     from pipeline.compat.demand import Demand
     from pipeline.compat.levels import Excess
+    from pipeline.deadline import Deadline
 
 __all__ = ["ClassedPlacement", "commensurate_classes", "fits_circle", "place_classes", "seen_by"]
 
-MAX_CIRCLE_EDGES: Final = 4096
-"""A class's common circle has at most this many edges."""
-
 N_SWEEPS: Final = 3
 """How often each class is solved again against the others' levels."""
+
+CLOSE_FRAC: Final = 0.02
+"""A gap of this share of the capacity is not worth the milliseconds of a linear programme."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,29 +48,6 @@ class ClassedPlacement:
     classes: tuple[tuple[int, ...], ...]
 
 
-def commensurate_classes(demands: Sequence[Demand], *, pool: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Group the demands of a pool whose common circle has few enough edges; two alone always are one class.
-
-    The exact kernel of two jobs needs no common circle.
-    """
-    if len(pool) <= 2:
-        return (tuple(pool),)
-    classes: list[list[int]] = []
-    for i_job in sorted(pool, key=lambda i: (demands[i].period_ns, i)):
-        home = next((c for c in classes if fits_circle([demands[i] for i in (*c, i_job)])), None)
-        if home is None:
-            classes.append([i_job])
-        else:
-            home.append(i_job)
-    return tuple(tuple(sorted(members)) for members in classes)
-
-
-def fits_circle(demands: Sequence[Demand]) -> bool:
-    """Return whether the common circle of some demands has few enough edges to be laid out."""
-    length_ns = math.lcm(*(demand.period_ns for demand in demands))
-    return sum(demand.edges_ns.size * (length_ns // demand.period_ns) for demand in demands) <= MAX_CIRCLE_EDGES
-
-
 def seen_by(
     i_class: int,
     classes: Sequence[tuple[int, ...]],
@@ -77,11 +57,7 @@ def seen_by(
     excess: Excess,
 ) -> Excess:
     """Return the excess as one class sees it: the others at their shifts, at any phase."""
-    others = [
-        _levels_at([demands[j] for j in members], shifts_ns=[shifts[j] for j in members])
-        for i, members in enumerate(classes)
-        if i != i_class
-    ]
+    others = [Band.of(demands, members, shifts_ns=shifts).levels for i, members in enumerate(classes) if i != i_class]
     return replace(excess, others=independent_levels([excess.others, *others]))
 
 
@@ -91,11 +67,11 @@ def place_classes(
     pools: Sequence[Sequence[int]],
     excess: Excess,
     rng: np.random.Generator,
+    deadline: Deadline = NEVER,
 ) -> ClassedPlacement:
     """Return the best shifts for ever, class by class, with a bound for all classes together.
 
-    A job alone in its class has no shift that matters. Where no more than one class has several jobs and its placement
-    is proved, so is the whole but for the residual.
+    A job alone in its class is moved only if its phase gains anything.
 
     Parameters
     ----------
@@ -107,62 +83,85 @@ def place_classes(
         What a rate costs.
     rng
         Source of the random starts.
+    deadline
+        When to give the best so far.
+
+    Notes
+    -----
+    Shifts inside a class are chosen with the other classes at any phase. Where at most one class has several jobs, its
+    bound is one for all jobs but for what the phases of classes can matter (`most_between`).
     """
     classes = tuple(members for pool in pools for members in commensurate_classes(demands, pool=pool))
     movable = [members for members in classes if len(members) > 1]
     alone = [levels_of(demands[i]) for members in classes if len(members) == 1 for i in members]
     beside = replace(excess, others=independent_levels([excess.others, *alone]))
-    placement = _sweep(demands, movable, excess=beside, rng=rng)
-    bound_bps = lower_bound(demands, excess=excess)
-    if placement.is_proved:
-        residual_bps = sum(_residual(demands, [c for c in classes if c[0] in pool]) for pool in pools)
-        bound_bps = max(bound_bps, placement.excess_bps - residual_bps)
-    return ClassedPlacement(placement=placement, bound_bps=min(bound_bps, placement.excess_bps), classes=classes)
+    placement = _sweep(demands, movable, excess=beside, rng=rng, deadline=deadline)
+    bands = ([Band.of(demands, members) for members in classes if members[0] in pool] for pool in pools)
+    residual_bps = sum(map(most_of_phases, bands))
+    if len(movable) <= 1 and beside.others.rate_bps.size < MAX_LEVELS:
+        bound_bps = placement.bound_bps - residual_bps
+    else:
+        bound_bps = _floor(demands, classes, excess=excess, rng=rng, deadline=deadline) - residual_bps
+    if len(pools) == 1 and len(classes) > 1:
+        placement = settled(placement, demands=demands, classes=classes, excess=excess)
+    if placement.excess_bps > bound_bps + CLOSE_FRAC * excess.capacity_bps:
+        bound_bps = max(bound_bps, lower_bound(demands, excess=excess))
+    return ClassedPlacement(
+        placement=placement, bound_bps=max(0.0, min(bound_bps, placement.excess_bps)), classes=classes
+    )
 
 
 def _sweep(
-    demands: Sequence[Demand], movable: Sequence[tuple[int, ...]], *, excess: Excess, rng: np.random.Generator
+    demands: Sequence[Demand],
+    movable: Sequence[tuple[int, ...]],
+    *,
+    excess: Excess,
+    rng: np.random.Generator,
+    deadline: Deadline,
 ) -> Placement:
     """Place one class of several jobs after the other, given the levels of all jobs that are alone."""
     shifts = [0] * len(demands)
-    excess_bps, best_bps = float(excess(np.zeros(1))[0]), math.inf
-    is_proved = not movable
+    nothing_bps = float(excess(np.zeros(1))[0])
+    best = Placement(
+        shifts_ns=tuple(shifts), excess_bps=nothing_bps, bound_bps=nothing_bps, is_proved=True, method="exact kernel"
+    )
+    best_bps = math.inf
     for _ in range(N_SWEEPS if len(movable) > 1 else 1):
         for i_class, members in enumerate(movable):
             seen = seen_by(i_class, movable, demands=demands, shifts=shifts, excess=excess)
-            found = _place_class([demands[i] for i in members], excess=seen, rng=rng)
+            found = _place_class([demands[i] for i in members], excess=seen, rng=rng, deadline=deadline)
             for i_job, shift_ns in zip(members, found.shifts_ns, strict=True):
                 shifts[i_job] = shift_ns
-            excess_bps, is_proved = found.excess_bps, found.is_proved and len(movable) == 1
-        if excess_bps >= best_bps:
+            best = replace(found, shifts_ns=tuple(shifts))
+        if best.excess_bps >= best_bps or deadline.is_over():
             break
-        best_bps = excess_bps
-    return Placement(shifts_ns=tuple(shifts), excess_bps=excess_bps, is_proved=is_proved)
+        best_bps = best.excess_bps
+    return best
 
 
-def _place_class(demands: Sequence[Demand], *, excess: Excess, rng: np.random.Generator) -> Placement:
+def _floor(
+    demands: Sequence[Demand],
+    classes: Sequence[tuple[int, ...]],
+    *,
+    excess: Excess,
+    rng: np.random.Generator,
+    deadline: Deadline,
+) -> float:
+    """Return a bound with independent phases of classes: the best of one class beside the least that others can be."""
+    least = [least_spread([levels_of(demands[i]) for i in members]) for members in classes]
+    bounds_bps = [float(replace(excess, others=gathered_levels([excess.others, *least]))(np.zeros(1))[0])]
+    for i_class, members in enumerate(classes):
+        if len(members) > 1 and not deadline.is_over():
+            others = gathered_levels([excess.others, *(part for i, part in enumerate(least) if i != i_class)])
+            of_class = [demands[i] for i in members]
+            seen = replace(excess, others=others)
+            bounds_bps.append(_place_class(of_class, excess=seen, rng=rng, deadline=deadline).bound_bps)
+    return max(bounds_bps)
+
+
+def _place_class(
+    demands: Sequence[Demand], *, excess: Excess, rng: np.random.Generator, deadline: Deadline
+) -> Placement:
     circle = Circle(demands=demands, excess=excess)
-    return place_jobs(circle, bound_bps=lower_bound(demands, excess=excess), rng=rng)
-
-
-def _levels_at(demands: Sequence[Demand], *, shifts_ns: Sequence[int]) -> Levels:
-    """Return the levels of a class at its shifts; of two jobs whose circle is too long, those of any shifts."""
-    if not fits_circle(demands):
-        return independent_levels(levels_of(demand) for demand in demands)
-    length_ns = math.lcm(*(demand.period_ns for demand in demands))
-    return levels_of(superpose(demands, shifts_ns=shifts_ns, length_ns=length_ns))
-
-
-def _residual(demands: Sequence[Demand], classes: Sequence[tuple[int, ...]]) -> float:
-    """Return by how much the excess can differ from that of independent classes.
-
-    A class moved over the whole of ``g`` averages to independence, and no shift is further than g/2 from any other,
-    g/4 on average.
-    """
-    lengths_ns = [math.lcm(*(demands[i].period_ns for i in members)) for members in classes]
-    steepness = [sum(demands[i].variation_bps / demands[i].period_ns for i in members) for members in classes]
-    residual_bps = 0.0
-    for i in range(len(classes) - 1):
-        common_ns = math.gcd(lengths_ns[i], math.lcm(*lengths_ns[i + 1 :]))
-        residual_bps += common_ns / 4 * min(steepness[i], sum(steepness[i + 1 :]))
-    return residual_bps
+    bound_bps = lower_bound(demands, excess=excess) if len(demands) > 2 else 0.0
+    return place_jobs(circle, bound_bps=bound_bps, rng=rng, deadline=deadline)

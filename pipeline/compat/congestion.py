@@ -6,15 +6,70 @@ the period is longer by the same time. A scheduler that takes it at face value p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+from profiler.units import format_duration, format_rate
 
 if TYPE_CHECKING:
     from profiler.phases import Phase, TrafficProfile
 
-__all__ = ["own_profile"]
+__all__ = ["cautions", "hindered_jobs", "is_hindered", "own_profile"]
+
+HINDERED_RATIO: Final = 1.05
+"""A phase that in its fastest tenth of iterations exceeds its usual rate by this factor is slowed down in the others;
+alone, two real jobs stayed below 1.01, sharing a full link they reached 1.13."""
+
+SPREAD_RATIO: Final = 1.1
+"""So is one whose upper and lower quartile of width differ by this factor: 1.02 alone, 1.3 on the shared link."""
+
+
+def hindered_jobs(profiles: Mapping[str, TrafficProfile], *, capacity_bps: float) -> tuple[str, ...]:
+    """Return the jobs whose profiles look as if they had been measured while others filled the link.
+
+    Parameters
+    ----------
+    profiles
+        Of the jobs of a link.
+    capacity_bps
+        Of the link: where the peaks of all jobs fit nobody was hindered.
+    """
+    peaks_bps = [max((_peak_bps(phase) for phase in profile.phases), default=0.0) for profile in profiles.values()]
+    if sum(peaks_bps) <= capacity_bps:
+        return ()
+    return tuple(name for name, profile in profiles.items() if any(map(is_hindered, profile.phases)))
+
+
+def cautions(profiles: Mapping[str, TrafficProfile], *, capacity_bps: float) -> tuple[str, ...]:
+    """Return a warning for each of the hindered jobs of a link; see `hindered_jobs`."""
+    return tuple(
+        _caution(name, next(filter(is_hindered, profiles[name].phases)))
+        for name in hindered_jobs(profiles, capacity_bps=capacity_bps)
+    )
+
+
+def is_hindered(phase: Phase) -> bool:
+    """Return whether an Up phase is usually slower than it can be, and its width varies as if by others' doing."""
+    if phase.kind != "up" or phase.peak_bps is None or phase.peak_bps < HINDERED_RATIO * phase.rate_bps:
+        return False
+    if phase.width_low_s is None or phase.width_high_s is None:
+        return True
+    return phase.width_high_s >= SPREAD_RATIO * phase.width_low_s
+
+
+def _caution(name: str, phase: Phase) -> str:
+    return (
+        f"job {name}: its Up phase of {format_duration(phase.width_s)} at {format_rate(phase.rate_bps)} reaches "
+        f"{format_rate(phase.peak_bps)} when nothing hinders it, so it was probably measured while the link was full "
+        "and is longer and lower than the job's own: profile the job alone, or correct it (own_profile)"
+    )
+
+
+def _peak_bps(phase: Phase) -> float:
+    return max(phase.rate_bps, phase.peak_bps or 0.0)
 
 
 def own_profile(

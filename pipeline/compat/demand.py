@@ -115,10 +115,16 @@ def demand_of(profile: TrafficProfile, *, name: str = "profile") -> Demand:
     ------
     UsageError
         If the profile has no period or no phase as long as a nanosecond, a phase is longer than the period, phases
-        overlap, or a rate is negative.
+        overlap, or a rate is negative or not known.
     """
     if profile.period_s is None or not profile.phases:
         raise UsageError(f"{name}: status {profile.status}, so there is no period to shift; give a periodic profile")
+    unknown = next((phase for phase in profile.phases if math.isnan(phase.rate_bps)), None)
+    if unknown is not None:
+        raise UsageError(
+            f"{name}: phase at {unknown.start_s} s: its rate is not known (rate_bps null); profile the counters of the "
+            "job's ports, or write the rate into the profile"
+        )
     period_ns = max(1, round(profile.period_s * NS_PER_S))
     spans = _spans(profile, period_ns=period_ns, name=name)
     rate_at_edge: dict[int, float] = {}

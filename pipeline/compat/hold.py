@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
     from pipeline.compat.relations import Beat
     from pipeline.compat.timeline import Timeline
 
-__all__ = ["PlacedJobs", "drift_hold_s", "half_life_s", "hold_s", "window_hold_s"]
+__all__ = ["PlacedJobs", "Slip", "drift_hold_s", "half_life_s", "hold_s", "slip_of", "window_hold_s"]
 
 BEST_SHARE: Final = 0.01
 """Shifts that lose at most this share of the gain over chance serve as well as the best."""
+
+ROUNDING: Final = 1e-12
+"""Periods that are whole multiples drift by this much a second when their ratio is computed."""
 
 N_HARMONICS: Final = 128
 N_BISECTIONS: Final = 40
@@ -42,6 +46,28 @@ class PlacedJobs:
     def others(self, i_job: int) -> list[Beat]:
         """Return the beats of all jobs but one."""
         return [beat for j, beat in enumerate(self.beats) if j != i_job]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slip:
+    """How far the phase of one job against another's moves in an iteration of the slower, in seconds.
+
+    ``drift_s`` is steady, from the difference of the periods; ``wander_s`` the standard deviation that jitter adds.
+    """
+
+    drift_s: float
+    wander_s: float
+
+
+def slip_of(beats: Sequence[Beat]) -> Slip:
+    """Return the slip of the pair of jobs that drifts most, and of that which wanders most; 0 for one job."""
+    pairs = list(combinations(beats, 2))
+    return Slip(
+        drift_s=max((_nominal_drift(a, b) * max(a.period_s, b.period_s) for a, b in pairs), default=0.0),
+        wander_s=max(
+            (math.sqrt((a.diffusion_s + b.diffusion_s) * max(a.period_s, b.period_s)) for a, b in pairs), default=0.0
+        ),
+    )
 
 
 def drift_hold_s(jobs: PlacedJobs) -> float:
@@ -120,6 +146,13 @@ def _gain_after(curve: ShiftCurve, shift_ns: int, *, drift: float, diffusion: fl
         return -float(max((damped * turn).sum().real, (damped / turn).sum().real))
 
     return gain_after
+
+
+def _nominal_drift(beat: Beat, other: Beat) -> float:
+    """Return how fast the phase of one job moves against another's if the periods are what they are said to be."""
+    relation = relation_between(beat, other)
+    drift = abs(relation.nu_hz) * beat.period_s / relation.p
+    return drift if drift > ROUNDING else 0.0
 
 
 def _drift(beat: Beat, other: Beat) -> float:

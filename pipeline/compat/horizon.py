@@ -13,31 +13,41 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from pipeline.compat.bounds import coupling_bound
-from pipeline.compat.classes import place_classes, seen_by
+from pipeline.compat.classes import fits_circle, place_classes, seen_by
+from pipeline.compat.commensurate import commensurate_classes
 from pipeline.compat.hold import PlacedJobs, drift_hold_s, hold_s, window_hold_s
 from pipeline.compat.levels import independent_levels, levels_of
 from pipeline.compat.relations import relation_between, tie_periods
-from pipeline.compat.solver import place_jobs
 from pipeline.compat.timeline import Circle, Window
+from pipeline.compat.turns import Turns
+from pipeline.compat.window_bound import window_bound
+from pipeline.compat.window_search import place_in_window
+from pipeline.deadline import NEVER
 from profiler.errors import UsageError
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from pipeline.compat.demand import Demand
     from pipeline.compat.levels import Excess
-    from pipeline.compat.relations import Beat
+    from pipeline.compat.relations import Beat, TiedJobs
     from pipeline.compat.timeline import Timeline
+    from pipeline.deadline import Deadline
 
 __all__ = ["BestShifts", "best_shifts", "independent_excess"]
 
 MAX_BEAT: Final = 12
 """Jobs that come round together only after more iterations than this of the slowest have no beat in common."""
 
+PROVED_FRAC: Final = 1e-11
+"""A gap of less than this share of the rates that are added up is rounding."""
+
 KNOWN_PHASE: Final = 0.05
 """Periods are known well enough for a horizon if at its end the relative phase is off by at most this many cycles."""
+
+INDEPENDENT: Final = "independent phases"
+OVER_HORIZON: Final = " over the horizon"
 
 MAX_MEETINGS: Final = 4_000_000
 """Edges of all jobs within a window, times those of one: more would take gigabytes."""
@@ -76,10 +86,26 @@ class BestShifts:
     method: str
 
     @property
+    def is_proved(self) -> bool:
+        """Whether no shifts are better but for rounding."""
+        scale_bps = sum(demand.peak_bps for demand in self.demands)
+        return self.excess_bps - self.bound_bps <= PROVED_FRAC * scale_bps
+
+    @property
     def shares_beat(self) -> bool:
         """Whether all jobs come round together after a few iterations of the slowest."""
         periods_ns = [demand.period_ns for demand in self.demands]
         return len(self.classes) == 1 and math.lcm(*periods_ns) <= MAX_BEAT * max(periods_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Search:
+    """What is given, and how long it may take."""
+
+    excess: Excess
+    beats: Sequence[Beat]
+    rng: np.random.Generator
+    deadline: Deadline
 
 
 def best_shifts(
@@ -89,18 +115,40 @@ def best_shifts(
     excess: Excess,
     horizon_s: float | None,
     rng: np.random.Generator,
+    deadline: Deadline = NEVER,
 ) -> BestShifts:
-    """Return the best shifts over a horizon, or for as long as they last if none is given."""
-    best = _for_ever(demands, beats=beats, excess=excess, rng=rng)
+    """Return the best shifts over a horizon, or for as long as they last if none is given.
+
+    Parameters
+    ----------
+    demands, beats
+        One a job.
+    excess
+        What a rate costs.
+    horizon_s
+        The excess is the mean over the time from 0 to here; None: over all of time.
+    rng
+        Source of the random starts.
+    deadline
+        When to give the best so far, with its gap.
+
+    Raises
+    ------
+    UsageError
+        If the jobs change their rates too often within the horizon.
+    """
+    search = _Search(excess=excess, beats=beats, rng=rng, deadline=deadline)
+    tied = tie_periods(demands, beats)
     if horizon_s is None or len(demands) < 2:
-        return best
-    common_ns = math.lcm(*(demand.period_ns for demand in best.demands))
-    if len(best.classes) == 1 and common_ns <= horizon_s * NS_PER_S <= best.horizon_s * NS_PER_S:
-        return replace(best, horizon_s=horizon_s)
+        return _for_ever(tied, search)
+    horizon_ns = round(horizon_s * NS_PER_S)
+    if len(tied.pools) == 1 and _comes_round(tied.demands, horizon_ns=horizon_ns):
+        best = _for_ever(tied, search)
+        if horizon_ns <= best.horizon_s * NS_PER_S:
+            return _over_turns(best, search, horizon_ns=horizon_ns)
     if _phase_error(beats) * horizon_s <= KNOWN_PHASE:
-        window = Window(demands=demands, excess=excess, length_ns=round(horizon_s * NS_PER_S))
-        return _over_window(best, window, beats=beats, rng=rng)
-    return _by_chance(best, excess=excess, horizon_s=horizon_s)
+        return _over_window(Window(demands=demands, excess=excess, length_ns=horizon_ns), search)
+    return _by_chance(_for_ever(tied, search), excess=excess, horizon_s=horizon_s)
 
 
 def independent_excess(demands: Sequence[Demand], *, excess: Excess) -> float:
@@ -109,49 +157,74 @@ def independent_excess(demands: Sequence[Demand], *, excess: Excess) -> float:
     return float(total.weight @ excess(total.rate_bps))
 
 
-def _for_ever(
-    demands: Sequence[Demand], *, beats: Sequence[Beat], excess: Excess, rng: np.random.Generator
-) -> BestShifts:
-    tied = tie_periods(demands, beats)
-    found = place_classes(tied.demands, pools=tied.pools, excess=excess, rng=rng)
+def _comes_round(demands: Sequence[Demand], *, horizon_ns: int) -> bool:
+    """Return whether jobs of one pool are one class, and their common circle is over by the horizon."""
+    length_ns = math.lcm(*(demand.period_ns for demand in demands))
+    return length_ns <= horizon_ns and len(commensurate_classes(demands, pool=range(len(demands)))) == 1
+
+
+def _for_ever(tied: TiedJobs, search: _Search) -> BestShifts:
+    demands, excess = tied.demands, search.excess
+    found = place_classes(demands, pools=tied.pools, excess=excess, rng=search.rng, deadline=search.deadline)
     shifts_ns = found.placement.shifts_ns
     placed = []
     for i_class, members in enumerate(found.classes):
         if len(members) > 1:
-            seen = seen_by(i_class, found.classes, demands=tied.demands, shifts=shifts_ns, excess=excess)
-            circle = Circle(demands=[tied.demands[i] for i in members], excess=seen)
+            seen = seen_by(i_class, found.classes, demands=demands, shifts=shifts_ns, excess=excess)
+            circle = Circle(demands=[demands[i] for i in members], excess=seen)
             of_class = [shifts_ns[i] for i in members]
-            placed.append(PlacedJobs(timeline=circle, shifts_ns=of_class, beats=[beats[i] for i in members]))
+            placed.append(PlacedJobs(timeline=circle, shifts_ns=of_class, beats=[search.beats[i] for i in members]))
+    has_circle = len(found.classes) == 1 or (len(tied.pools) == 1 and fits_circle(demands))
     return BestShifts(
-        demands=tied.demands,
+        demands=demands,
         shifts_ns=shifts_ns,
         excess_bps=found.placement.excess_bps,
         bound_bps=found.bound_bps,
         horizon_s=min(map(drift_hold_s, placed), default=math.inf),
         hold_s=min(map(hold_s, placed), default=0.0 if len(demands) > 1 else math.inf),
         classes=found.classes,
-        timeline=Circle(demands=tied.demands, excess=excess) if len(found.classes) == 1 else None,
-        method="exact kernel" if len(demands) == 2 else "coordinate descent with exact steps",
+        timeline=Circle(demands=demands, excess=excess) if has_circle else None,
+        method=found.placement.method if placed or len(demands) == 1 else INDEPENDENT,
     )
 
 
-def _over_window(best: BestShifts, window: Window, *, beats: Sequence[Beat], rng: np.random.Generator) -> BestShifts:
+def _over_turns(best: BestShifts, search: _Search, *, horizon_ns: int) -> BestShifts:
+    """Return shifts for all of time with what they cost up to the horizon, where the last circle is cut off."""
+    horizon_s = horizon_ns / NS_PER_S
+    circle_ns = math.lcm(*(demand.period_ns for demand in best.demands))
+    turns = Turns(demands=best.demands, excess=search.excess, length_ns=horizon_ns, circle_ns=circle_ns)
+    if turns.rest is None:
+        return replace(best, horizon_s=horizon_s)
+    bound_bps = turns.mean(circle_bps=best.bound_bps, rest_bps=window_bound(turns.rest))
+    excess_bps = turns.at(best.shifts_ns)
+    return replace(
+        best,
+        excess_bps=excess_bps,
+        bound_bps=min(bound_bps, excess_bps),
+        horizon_s=horizon_s,
+        timeline=turns,
+        method=best.method + OVER_HORIZON,
+    )
+
+
+def _over_window(window: Window, search: _Search) -> BestShifts:
     """Solve on the horizon itself, with the periods as they are."""
     _check_size(window)
     length_s = window.length_ns / NS_PER_S
-    bound_bps = _window_bound(window)
-    found = place_jobs(window, bound_bps=bound_bps, rng=rng)
-    placed = PlacedJobs(timeline=window, shifts_ns=found.shifts_ns, beats=beats)
-    return replace(
-        best,
+    bound_bps = window_bound(window)
+    found = place_in_window(window, bound_bps=bound_bps, rng=search.rng, deadline=search.deadline)
+    placed = PlacedJobs(timeline=window, shifts_ns=found.shifts_ns, beats=search.beats)
+    return BestShifts(
         demands=tuple(window.demands),
         shifts_ns=found.shifts_ns,
         excess_bps=found.excess_bps,
+        # Not what was found for two: that moves one job alone, and all together may begin elsewhere in the window.
         bound_bps=min(bound_bps, found.excess_bps),
         horizon_s=length_s,
         hold_s=window_hold_s(placed, length_s=length_s),
+        classes=(tuple(range(len(window.demands))),),
         timeline=window,
-        method="coordinate descent with exact steps over the horizon",
+        method=found.method + OVER_HORIZON,
     )
 
 
@@ -165,7 +238,7 @@ def _by_chance(best: BestShifts, *, excess: Excess, horizon_s: float) -> BestShi
         bound_bps=excess_bps,
         horizon_s=horizon_s,
         timeline=None,
-        method="independent phases",
+        method=INDEPENDENT,
     )
 
 
@@ -183,18 +256,3 @@ def _check_size(window: Window) -> None:
             f"compat: horizon_s {window.length_ns / NS_PER_S:g}: these jobs change their rate {n_edges} times in it, "
             f"too often to try; give at most {longest_s:.2g} s, or no horizon for ever"
         )
-
-
-def _window_bound(window: Window) -> float:
-    """Return a lower bound of the mean excess over a window.
-
-    A window holds only whole periods and a rest: each job's share of time at a level differs from that of a whole
-    period by at most the rest, and moving that much probability changes the expected excess by at most its largest
-    value.
-    """
-    levels = [levels_of(demand) for demand in window.demands]
-    rests = [window.length_ns % demand.period_ns / window.length_ns for demand in window.demands]
-    largest_bps = float(window.excess(np.array([sum(demand.peak_bps for demand in window.demands)]))[0])
-    whole = coupling_bound(levels, excess=window.excess) - sum(rests) * largest_bps
-    means_bps = [demand.mean_bps - rest * demand.peak_bps for demand, rest in zip(window.demands, rests, strict=True)]
-    return max(0.0, whole, float(window.excess(np.array([sum(means_bps)]))[0]))

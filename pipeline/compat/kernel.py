@@ -12,9 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+
+from pipeline.compat.board import cost_of, kinks_for, steps_of
+from pipeline.compat.kinks import FLAT_FRAC, fill_kinks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,12 +26,6 @@ if TYPE_CHECKING:
     from pipeline.compat.levels import Excess
 
 __all__ = ["Plateau", "ShiftCurve", "add_curves", "excess_of", "shift_curve", "window_curve"]
-
-FLAT_FRAC: Final = 1e-12
-"""Values that differ by less than this fraction of the curve's scale are one value: rounding, not a slope."""
-
-ZERO_FRAC: Final = 1e-13
-"""Nor is an excess of less than this fraction one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +45,8 @@ class ShiftCurve:
     period_ns
         Shifts that differ by this are the same.
     kinks_ns
-        Shifts at which the slope may change, strictly increasing in [0, period_ns); int64, shape (n_kinks,).
+        Shifts at which the slope changes, or at which an edge that rises meets one that falls; strictly increasing in
+        [0, period_ns); int64, shape (n_kinks,).
     excess_bps
         Mean excess at each kink; float64, shape (n_kinks,).
     scale_bps
@@ -163,15 +161,9 @@ def shift_curve(fixed: Demand, moving: Demand, *, excess: Excess) -> ShiftCurve:
     -----
     O(n_fixed n_moving log) time and memory in the numbers of edges.
     """
-    cost = excess(fixed.rate_bps[:, None] + moving.rate_bps[None, :])
-    mean_bps = _mean(cost, fixed=fixed, moving=moving)
-    return _curve(
-        meets_ns=fixed.edges_ns[:, None] - moving.edges_ns[None, :],
-        bends=_bends(np.roll(cost, 1, axis=0), cost) / math.lcm(fixed.period_ns, moving.period_ns),
-        period_ns=math.gcd(fixed.period_ns, moving.period_ns),
-        mean_bps=mean_bps,
-        scale_bps=fixed.peak_bps + moving.peak_bps,
-    )
+    common_ns = math.gcd(fixed.period_ns, moving.period_ns)
+    lcm_ns = fixed.period_ns / common_ns * moving.period_ns
+    return _curve(fixed, moving, excess=excess, repeats=(common_ns, lcm_ns, False))
 
 
 def window_curve(fixed: Demand, moving: Demand, *, excess: Excess) -> ShiftCurve:
@@ -179,55 +171,12 @@ def window_curve(fixed: Demand, moving: Demand, *, excess: Excess) -> ShiftCurve
 
     Unlike in `shift_curve`, ``fixed`` does not repeat: what happens outside the window costs nothing.
     """
-    cost = excess(fixed.rate_bps[:, None] + moving.rate_bps[None, :])
-    mean_bps = _mean(cost, fixed=fixed, moving=moving)
-    nothing = np.zeros((1, cost.shape[1]))
-    ends_ns = np.append(fixed.edges_ns, fixed.period_ns)
-    return _curve(
-        meets_ns=ends_ns[:, None] - moving.edges_ns[None, :],
-        bends=_bends(np.concatenate([nothing, cost]), np.concatenate([cost, nothing])) / fixed.period_ns,
-        period_ns=moving.period_ns,
-        mean_bps=mean_bps,
-        scale_bps=fixed.peak_bps + moving.peak_bps,
-    )
+    return _curve(fixed, moving, excess=excess, repeats=(moving.period_ns, float(fixed.period_ns), True))
 
 
 def excess_of(demand: Demand, *, excess: Excess) -> float:
     """Return the mean excess of one demand over its period."""
     return float(demand.widths_ns @ excess(demand.rate_bps)) / demand.period_ns
-
-
-def _mean(cost: NDArray[np.float64], *, fixed: Demand, moving: Demand) -> float:
-    return float(fixed.widths_ns @ cost @ moving.widths_ns) / fixed.period_ns / moving.period_ns
-
-
-def _bends(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the slope change, times the lcm, where fixed edge i meets moving edge k.
-
-    ``before[i, k]`` and ``after[i, k]`` are the costs on both sides of fixed edge i while the moving demand is past
-    edge k.
-    """
-    return -(np.roll(before, 1, axis=1) - before - np.roll(after, 1, axis=1) + after)
-
-
-def _curve(
-    *,
-    meets_ns: NDArray[np.int64],
-    bends: NDArray[np.float64],
-    period_ns: int,
-    mean_bps: float,
-    scale_bps: float,
-) -> ShiftCurve:
-    kinks_ns, place = np.unique(meets_ns.ravel() % period_ns, return_inverse=True)
-    bend = np.bincount(place.ravel(), weights=bends.ravel(), minlength=kinks_ns.size)
-    widths_ns = np.diff(kinks_ns, append=kinks_ns[0] + period_ns)
-    turned = np.cumsum(bend)
-    slope = turned - float(turned @ widths_ns) / period_ns
-    excess_bps = np.concatenate([[0.0], np.cumsum(slope * widths_ns)])
-    offset_bps = mean_bps - float((excess_bps[:-1] + excess_bps[1:]) @ widths_ns) / 2 / period_ns
-    values_bps = excess_bps[:-1] + offset_bps
-    values_bps[values_bps < ZERO_FRAC * scale_bps] = 0.0
-    return ShiftCurve(period_ns=period_ns, kinks_ns=kinks_ns, excess_bps=values_bps, scale_bps=scale_bps)
 
 
 def add_curves(curves: Sequence[ShiftCurve], *, weights: Sequence[float], period_ns: int) -> ShiftCurve:
@@ -238,3 +187,14 @@ def add_curves(curves: Sequence[ShiftCurve], *, weights: Sequence[float], period
         total += weight * curve.at(kinks_ns)
     scale_bps = sum(weight * curve.scale_bps for curve, weight in zip(curves, weights, strict=True))
     return ShiftCurve(period_ns=period_ns, kinks_ns=kinks_ns, excess_bps=total, scale_bps=scale_bps)
+
+
+def _curve(fixed: Demand, moving: Demand, *, excess: Excess, repeats: tuple[int, float, bool]) -> ShiftCurve:
+    kinks = kinks_for(fixed.edges_ns.size + 1, moving.edges_ns.size)
+    n = fill_kinks(steps_of(fixed), steps_of(moving), repeats, cost_of(excess), kinks)
+    return ShiftCurve(
+        period_ns=repeats[0],
+        kinks_ns=kinks.shift_ns[:n].copy(),
+        excess_bps=kinks.excess_bps[:n].copy(),
+        scale_bps=fixed.peak_bps + moving.peak_bps,
+    )

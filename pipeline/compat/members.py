@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from pipeline.compat.demand import demand_of
+from pipeline.compat.levels import Levels, independent_levels
 
 if TYPE_CHECKING:
     from pipeline.compat.demand import Demand
@@ -19,7 +22,7 @@ KNOWN_STATUSES: Final = frozenset({"idle", "constant"})
 """Not periodic, but what they take is known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Members:
     """The jobs of one link.
 
@@ -27,20 +30,35 @@ class Members:
     ----------
     profiles, demands
         Of the periodic jobs, in order of their names.
-    background_bps, background_peak_bps
-        Mean and peak of all other traffic together; the peak is infinite where it is not known.
+    background
+        How much all other traffic together takes for how much of the time: the distributions of its rates where they
+        are known, else its means.
+    bursts
+        The same if traffic of which only the mean is known came at its peak or not at all; None where there is none
+        such, or where its peak is not known.
+    background_peak_bps
+        Most that all other traffic takes; infinite where it is not known.
     unknown
         Jobs whose traffic has no period and is not constant either.
+    flattened
+        Those of them of which only the mean rate is known.
     unseen
         Those of them of which no counter could be read.
     """
 
     profiles: Mapping[str, TrafficProfile]
     demands: Mapping[str, Demand]
-    background_bps: float = 0.0
+    background: Levels = field(default_factory=lambda: Levels.certain(0.0))
+    bursts: Levels | None = None
     background_peak_bps: float = 0.0
     unknown: tuple[str, ...] = ()
+    flattened: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
+
+    @property
+    def background_bps(self) -> float:
+        """Mean rate of all traffic that cannot be shifted."""
+        return self.background.mean_bps
 
     @property
     def mean_bps(self) -> float:
@@ -62,18 +80,50 @@ def members_of(profiles: Mapping[str, TrafficProfile]) -> Members:
     """Sort the profiles of a link into those that can be shifted and those that only take capacity."""
     periodic = {name: profiles[name] for name in sorted(profiles) if profiles[name].status == "periodic"}
     others = {name: profiles[name] for name in sorted(profiles) if name not in periodic}
+    unknown = tuple(name for name, profile in others.items() if profile.status not in KNOWN_STATUSES)
+    unseen = tuple(name for name in unknown if others[name].status == "no_data")
+    flattened = tuple(name for name in unknown if name not in unseen and not others[name].levels_bps)
     return Members(
         profiles=periodic,
-        demands={name: demand_of(profile, name=name) for name, profile in periodic.items()},
-        background_bps=sum(profile.mean_bps or 0.0 for profile in others.values()),
-        background_peak_bps=sum(_peak_bps(profile) for profile in others.values()),
-        unknown=tuple(name for name, profile in others.items() if profile.status not in KNOWN_STATUSES),
-        unseen=tuple(name for name, profile in others.items() if profile.status == "no_data"),
+        demands={name: demand_of(profile, name=f"job {name}") for name, profile in periodic.items()},
+        background=independent_levels(map(_levels, others.values())),
+        bursts=_bursts(others, flattened),
+        background_peak_bps=sum(map(_peak_bps, others.values())),
+        unknown=unknown,
+        flattened=flattened,
+        unseen=unseen,
     )
+
+
+def _levels(profile: TrafficProfile) -> Levels:
+    """Return how much of the time traffic without a period spends at which rate, as far as it is known."""
+    if not profile.levels_bps:
+        return Levels.certain(profile.mean_bps or 0.0)
+    rate_bps, count = np.unique(np.array(profile.levels_bps, dtype=np.float64), return_counts=True)
+    return Levels(rate_bps=rate_bps, weight=count / count.sum())
+
+
+def _bursts(others: Mapping[str, TrafficProfile], flattened: tuple[str, ...]) -> Levels | None:
+    """Return the levels of all others with the flattened ones on or off: no traffic of their mean and peak is worse."""
+    if not flattened or not all(math.isfinite(_peak_bps(others[name])) for name in flattened):
+        return None
+    return independent_levels(
+        _on_off(profile) if name in flattened else _levels(profile) for name, profile in others.items()
+    )
+
+
+def _on_off(profile: TrafficProfile) -> Levels:
+    mean_bps, peak_bps = profile.mean_bps or 0.0, _peak_bps(profile)
+    if mean_bps >= peak_bps:
+        return Levels.certain(mean_bps)
+    duty_frac = mean_bps / peak_bps
+    return Levels(rate_bps=np.array([0.0, peak_bps]), weight=np.array([1 - duty_frac, duty_frac]))
 
 
 def _peak_bps(profile: TrafficProfile) -> float:
     """Return the most that traffic without a period takes: its mean if that is all it ever does, else what is known."""
     if profile.status in KNOWN_STATUSES:
         return profile.peak_bps or profile.mean_bps or 0.0
-    return math.inf if profile.peak_bps is None else profile.peak_bps
+    if profile.peak_bps is None and not profile.levels_bps:
+        return math.inf
+    return max(profile.peak_bps or 0.0, *profile.levels_bps, profile.mean_bps or 0.0)

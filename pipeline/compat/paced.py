@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from pipeline.compat.bounds import lower_bound
 from pipeline.compat.demand import demand_of
+from pipeline.compat.groups import Group
 from pipeline.compat.pacing import held_profile, plan_slots
+from pipeline.compat.plateaus import ranges_of
 from pipeline.compat.result import JobShift
 from pipeline.compat.solver import place_jobs
 from pipeline.compat.timeline import Circle
@@ -17,6 +19,7 @@ from profiler.units import NS_PER_S
 if TYPE_CHECKING:
     import numpy as np
 
+    from pipeline.compat.demand import Demand
     from pipeline.compat.levels import Excess
     from profiler.phases import TrafficProfile
 
@@ -25,25 +28,51 @@ __all__ = ["PacedShifts", "paced_shifts"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PacedShifts:
-    """Shift and slot of each job, and the mean excess when all hold them."""
+    """Shift and slot of each job, its demand when it holds them, and the mean excess when all do."""
 
     shifts: tuple[JobShift, ...]
+    demands: tuple[Demand, ...]
     excess_bps: float
 
 
-def paced_shifts(profiles: Mapping[str, TrafficProfile], *, excess: Excess, rng: np.random.Generator) -> PacedShifts:
-    """Return the best shifts of jobs that are held to slots, the first job's being 0."""
+def paced_shifts(
+    profiles: Mapping[str, TrafficProfile],
+    *,
+    excess: Excess,
+    rng: np.random.Generator,
+    within_bps: float = 0.0,
+) -> PacedShifts:
+    """Return the best shifts of jobs that are held to slots, the first job's being 0.
+
+    Parameters
+    ----------
+    profiles
+        Of the jobs, all periodic.
+    excess
+        What a rate costs.
+    rng
+        Source of random starts.
+    within_bps
+        Mean excess above the least that a good shift may have.
+    """
     slots = plan_slots(profiles)
     held = {name: held_profile(profile, slot_s=slots.slot_s[name]) for name, profile in profiles.items()}
-    demands = [demand_of(profile, name=name) for name, profile in held.items()]
-    found = place_jobs(Circle(demands=demands, excess=excess), bound_bps=lower_bound(demands, excess=excess), rng=rng)
+    demands = [demand_of(profile, name=f"job {name}") for name, profile in held.items()]
+    circle = Circle(demands=demands, excess=excess)
+    found = place_jobs(circle, bound_bps=lower_bound(demands, excess=excess), rng=rng)
+    group = Group(members=tuple(range(len(demands))), timeline=circle, shifts_ns=found.shifts_ns)
     shifts = tuple(
         JobShift(
             job=name,
             shift_s=shift_ns / NS_PER_S,
             pace_period_s=slots.slot_s[name],
             stretch_frac=slots.stretch_frac[name],
+            repeat_s=ranges.repeat_s,
+            plateau_s=ranges.plateau_s,
+            good_shifts_s=ranges.good_shifts_s,
         )
-        for name, shift_ns in zip(profiles, found.shifts_ns, strict=True)
+        for name, shift_ns, ranges in zip(
+            profiles, found.shifts_ns, ranges_of(demands, [group], within_bps=within_bps), strict=True
+        )
     )
-    return PacedShifts(shifts=shifts, excess_bps=found.excess_bps)
+    return PacedShifts(shifts=shifts, demands=tuple(demands), excess_bps=found.excess_bps)

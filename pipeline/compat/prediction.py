@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from pipeline.compat.pacing import jitter_of
-from pipeline.simulation.job import Pace, SimulatedJob
-from pipeline.simulation.run import JobRun, simulate
+from pipeline.simulation import JobRun, SimulatedJob, simulate
 
 if TYPE_CHECKING:
     from pipeline.compat.result import JobShift
@@ -98,10 +96,7 @@ def predict(
     rng
         Source of phases and jitter.
     """
-    jobs = [
-        SimulatedJob.from_profile(replace(profile, jitter_frac=jitter_of(profile)), name=name)
-        for name, profile in profiles.items()
-    ]
+    jobs = [SimulatedJob.from_profile(profile, name=name) for name, profile in profiles.items()]
     naturals_s = [job.natural_s for job in jobs]
     if max(naturals_s) > MAX_PERIOD_RATIO * min(naturals_s):
         return None
@@ -111,17 +106,9 @@ def predict(
     for _ in range(N_RUNS):
         starts = [replace(job, start_s=float(rng.uniform(0, job.natural_s))) for job in jobs]
         runs.append(list(simulate(starts, capacity_bps=free_bps, n_iterations=n_iterations, rng=rng).runs))
-    plan = {shift.job: shift for shift in shifts}
-    held = [_following(job, plan[job.name]) for job in jobs]
-    planned = simulate(held, capacity_bps=free_bps, n_iterations=N_RUNS * n_iterations, rng=rng).runs
+    planned = simulate(jobs, capacity_bps=free_bps, plan=shifts, n_iterations=N_RUNS * n_iterations, rng=rng).runs
     now = tuple(_joined(parts) for parts in zip(*runs, strict=True))
     return Prediction(now=now, planned=planned, n_iterations=n_iterations)
-
-
-def _following(job: SimulatedJob, shift: JobShift) -> SimulatedJob:
-    if shift.pace_period_s is None:
-        return replace(job, start_s=shift.shift_s)
-    return replace(job, start_s=shift.shift_s, pace=Pace(period_s=shift.pace_period_s, shift_s=shift.shift_s))
 
 
 def _joined(parts: Sequence[JobRun]) -> JobRun:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pipeline.compat.demand import Demand
     from profiler.phases import TrafficProfile
 
-__all__ = ["Beat", "Relation", "TiedJobs", "beat_of", "relation_between", "tie_periods"]
+__all__ = ["MAX_ORDER", "Beat", "Relation", "TiedJobs", "beat_of", "on_own_clock", "relation_between", "tie_periods"]
 
 MAX_ORDER: Final = 6
 """Of two measured periods, at most this many of the longer are looked for in a whole number of the shorter."""
@@ -110,8 +110,13 @@ def tie_periods(demands: Sequence[Demand], beats: Sequence[Beat]) -> TiedJobs:
                 break
         else:
             pools.append([i])
-            tied[i] = demands[i].scaled(round(demands[i].period_ns / CLOCK_UNIT) * CLOCK_UNIT)
+            tied[i] = on_own_clock(demands[i])
     return TiedJobs(demands=tuple(tied), pools=tuple(tuple(sorted(pool)) for pool in pools))
+
+
+def on_own_clock(demand: Demand) -> Demand:
+    """Return the demand of a measured job as others are tied to it."""
+    return demand.scaled(max(1, round(demand.period_ns / CLOCK_UNIT)) * CLOCK_UNIT)
 
 
 def _tied_period(reference_ns: int, relation: Relation) -> int | None:

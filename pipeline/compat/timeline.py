@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from pipeline.compat.board import board_of
 from pipeline.compat.demand import superpose
 from pipeline.compat.kernel import excess_of, shift_curve, window_curve
 
 if TYPE_CHECKING:
+    from pipeline.compat.board import Board
     from pipeline.compat.demand import Demand
     from pipeline.compat.kernel import ShiftCurve
     from pipeline.compat.levels import Excess
@@ -36,6 +38,9 @@ class Timeline(Protocol):
     def alone(self, i_job: int) -> float:
         """Return the mean excess of one job without the others."""
 
+    def board(self) -> Board:
+        """Return the demands as compiled loops take them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circle:
@@ -54,6 +59,10 @@ class Circle:
     def alone(self, i_job: int) -> float:
         """Return the mean excess of one job without the others."""
         return excess_of(self.demands[i_job], excess=self.excess)
+
+    def board(self) -> Board:
+        """Return the demands on their common circle, which must be short enough to lay out."""
+        return board_of(self.demands, excess=self.excess, window_ns=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +83,10 @@ class Window:
         """Return the mean excess of one job without the others, begun at the window's start."""
         only = superpose([self.demands[i_job]], shifts_ns=[0], length_ns=self.length_ns)
         return excess_of(only, excess=self.excess)
+
+    def board(self) -> Board:
+        """Return the demands over the window."""
+        return board_of(self.demands, excess=self.excess, window_ns=self.length_ns)
 
 
 def excess_at(timeline: Timeline, shifts_ns: Sequence[int]) -> float:

@@ -65,7 +65,12 @@ class Candidate:
         jobs = document.get("jobs")
         if not isinstance(jobs, Mapping) or not jobs:
             raise BadInput(f"{place}: jobs is {_shown(jobs)}; give the hosts of each job that is new or moved")
-        return cls(id=name, jobs={job: _hosts(hosts, place=f"{place}: job {job!r}") for job, hosts in jobs.items()})
+        for job in jobs:
+            if not isinstance(job, str) or not job:
+                raise BadInput(f"{place}: job {_shown(job)}: give each job its name, a text")
+        return cls(
+            id=name, jobs={job: _hosts(hosts, place=f"{place}: job {_shown(job)}") for job, hosts in jobs.items()}
+        )
 
 
 def check_candidates(candidates: Iterable[Any], *, place: str) -> list[Candidate]:

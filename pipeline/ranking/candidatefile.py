@@ -56,10 +56,11 @@ def read_candidates(path: str | Path) -> list[Candidate]:
 
 def _load(path: Path) -> Any:  # noqa: ANN401 - whatever JSON has
     try:
-        n_bytes = path.stat().st_size
-        if n_bytes > MAX_BYTES:
-            raise BadInput(f"{path}: {n_bytes} bytes, more than the {MAX_BYTES} that are read; split the file")
-        return json.loads(path.read_bytes(), object_pairs_hook=_once)
+        with path.open("rb") as file:
+            text = file.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise BadInput(f"{path}: more than the {MAX_BYTES} bytes that are read; split the file")
+        return json.loads(text, object_pairs_hook=_once)
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}; give the path of a candidates file (JSON)") from None
     except RecursionError:

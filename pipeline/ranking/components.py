@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import networkx as nx
 
 from pipeline.ranking.fits import Fits
-from pipeline.ranking.joint import settle
+from pipeline.ranking.settlement import settle
 from pipeline.ranking.slowdown import Slowdown, predict_slowdown
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from pipeline.ranking.crossings import Crossing
-    from pipeline.ranking.fits import Fit
+    from pipeline.ranking.fits import Crossing, Fit
     from pipeline.ranking.senders import Sender
 
 __all__ = ["Component", "Components"]
+
+_Problem = tuple[tuple[tuple[str, float], ...], float, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,16 +62,18 @@ class Components:
         self._senders = senders
         self._seed = seed
         self._fits = Fits(senders)
-        self._known: dict[tuple[Crossing, ...], Component] = {}
+        self._known: dict[tuple[_Problem, ...], Component] = {}
 
     def of(self, crossings: Sequence[Crossing]) -> Iterator[Component]:
         """Yield components that together hold every crossing once."""
+        crossings = sorted(crossings, key=_problem)
         fits = [self._fits.fit(crossing) for crossing in crossings]
         for places in _connected(fits):
             own = tuple(crossings[i] for i in places)
-            if own not in self._known:
-                self._known[own] = self._judged(own, [fits[i] for i in places])
-            yield self._known[own]
+            problem = tuple(map(_problem, own))
+            if problem not in self._known:
+                self._known[problem] = self._judged(own, [fits[i] for i in places])
+            yield replace(self._known[problem], crossings=own)
 
     def _judged(self, crossings: tuple[Crossing, ...], fits: Sequence[Fit]) -> Component:
         own_scores = tuple(1 - fit.excess_bps / fit.excess.capacity_bps for fit in fits)
@@ -88,6 +91,11 @@ class Components:
             shifts_s=shifts_s,
             slowdown=predict_slowdown(crossings, shifts_s=shifts_s, senders=self._senders, seed=self._seed),
         )
+
+
+def _problem(crossing: Crossing) -> _Problem:
+    """Return what of a crossing matters to its jobs: not which links it is of."""
+    return crossing.load_frac, crossing.capacity_bps, len(crossing.places)
 
 
 def _connected(fits: Sequence[Fit]) -> list[list[int]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.compat.result import JobShift
 from pipeline.ranking.components import Components
-from pipeline.ranking.crossings import crossings_of
+from pipeline.ranking.fits import crossings_of
 from pipeline.ranking.ports import Ports
 from pipeline.ranking.result import RankedCandidate
 from pipeline.ranking.senders import senders_of
@@ -18,7 +18,8 @@ from profiler.errors import BadInput
 if TYPE_CHECKING:
     from pipeline.ranking.candidate import Candidate
     from pipeline.ranking.components import Component
-    from pipeline.ranking.crossings import Place
+    from pipeline.ranking.fits import Place
+    from pipeline.ranking.ports import Sharing
     from pipeline.topology import Cluster
     from profiler.phases import TrafficProfile
 
@@ -36,6 +37,8 @@ class Judge:
         Links, and where jobs stand.
     hosts
         Every host on which a candidate would put a rank.
+    sharing
+        Whether jobs may share a port.
     seed
         Of the jitter in the simulation.
 
@@ -48,12 +51,18 @@ class Judge:
     """
 
     def __init__(
-        self, *, profiles: Mapping[str, TrafficProfile], topology: Cluster, hosts: Collection[str], seed: int
+        self,
+        *,
+        profiles: Mapping[str, TrafficProfile],
+        topology: Cluster,
+        hosts: Collection[str],
+        sharing: Sharing,
+        seed: int,
     ) -> None:
         standing = {placement.host for placement in topology.placements}
         self._capacities_bps = {link.link_id: link.capacity_bps for link in topology.links}
         self._senders = senders_of(profiles)
-        self._ports = Ports(topology.links, standing=standing)
+        self._ports = Ports(topology.links, standing=topology.placements, sharing=sharing)
         self._router = Router(topology.links, hosts=standing | {host for host in hosts if self._ports.has(host)})
         self._components = Components(self._senders, seed=seed)
         rings = {job: list(ring) for job, ring in groupby(topology.placements, key=lambda placement: placement.job_id)}
@@ -90,12 +99,10 @@ class Judge:
         )
 
     def _own_loads(self, candidate: Candidate) -> dict[str, Mapping[Place, float]]:
-        loads: dict[str, Mapping[Place, float]] = {}
-        for job, hosts in candidate.jobs.items():
+        for job in candidate.jobs:
             if job not in self._senders:
                 raise BadInput(f"job {job!r}: no profile of it is given; give one, or record the ports of its hosts")
-            loads[job] = self._router.ring_load(self._ports.ring(job, hosts))
-        return loads
+        return {job: self._router.ring_load(ring) for job, ring in self._ports.rings(candidate.jobs).items()}
 
     def _warnings(self, candidate: Candidate) -> tuple[str, ...]:
         return tuple(

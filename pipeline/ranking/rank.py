@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from pipeline.ranking.candidate import Candidate, check_candidates
 from pipeline.ranking.judge import Judge
-from pipeline.ranking.order import TIES, in_order
+from pipeline.ranking.ports import Sharing
 from pipeline.ranking.result import Criterion, Ranking
 from profiler.errors import UsageError
 
 if TYPE_CHECKING:
+    from pipeline.ranking.result import RankedCandidate
     from pipeline.topology import Cluster
     from profiler.phases import TrafficProfile
 
 __all__ = ["rank"]
+
+TIES: Final[dict[Criterion, float]] = {"mean": 1e-9, "worst": 1e-9, "time": 0.01}
+"""Candidates that are worse than the best of their group by no more than this are as good as it: scores are exact but
+for rounding, a simulated mean over its period is good to a per cent."""
 
 PERIODS_S: Final = (1e-6, 1e6)
 """Shortest and longest that can be answered on a clock of whole nanoseconds."""
@@ -27,6 +33,7 @@ def rank(
     profiles: Mapping[str, TrafficProfile],
     topology: Cluster,
     by: Criterion = "mean",
+    sharing: Sharing = "refused",
     seed: int = 0,
 ) -> Ranking:
     """Rank placements by how well their jobs would share the links.
@@ -43,27 +50,34 @@ def rank(
         Links, and the placements of the jobs that stand; those that a candidate names are moved.
     by
         ``mean`` or ``worst`` score of the shared links, or simulated iteration ``time``.
+    sharing
+        Whether two jobs may send through one port of a host; a candidate in which they do is ``refused``, or judged
+        by how the port's link is shared.
     seed
         Of the jitter in the simulation; the same seed gives the same answer.
 
     Returns
     -------
     Ranking
-        Best first. A candidate that cannot be judged (an unknown host, no way between two, a job without a profile)
-        comes last, with its reason.
+        Best first. A candidate that cannot be judged (an unknown host, one taken twice, no way between two, a job
+        without a profile) comes last, with its reason.
 
     Raises
     ------
     BadInput
         If there is no candidate, one is not what it should be, or two have one id.
     UsageError
-        If ``by`` is unknown, the topology has no link, or a profile makes no sense.
+        If ``by`` or ``sharing`` is unknown, the topology has no link or one without capacity, or a profile makes no
+        sense.
 
     Notes
     -----
     A link's score is ``1 - E/C`` (`pipeline.solve`), that of a candidate the mean over its links as in CASSINI [1]_;
     but links that hang together in a loop are scored with one shift a job for all of them. Problems and components
     that come again in another candidate are solved once.
+
+    From the best on, a group of equals takes in every candidate within `TIES` of its first and best, and within a
+    group the caller's order counts. So every candidate of a group is better than every one of the next.
 
     References
     ----------
@@ -85,15 +99,38 @@ def rank(
     [('a rack each', 1.0), ('two racks each', 0.5)]
     """
     checked = check_candidates(candidates, place="rank")
-    _check(profiles, topology=topology, by=by)
-    judge = Judge(profiles=profiles, topology=topology, hosts=_hosts(checked), seed=seed)
+    _check_choice("by", by, known=get_args(Criterion))
+    _check_choice("sharing", sharing, known=get_args(Sharing))
+    _check_links(topology)
+    _check_periods(profiles)
+    judge = Judge(profiles=profiles, topology=topology, hosts=_hosts(checked), sharing=sharing, seed=seed)
     judged = [judge.judge(candidate) for candidate in checked]
     return Ranking(
-        candidates=in_order(judged, by=by),
+        candidates=_in_order(judged, by=by),
         by=by,
         warnings=judge.warnings,
         method=f"one shift a job; ties within {TIES[by]:g}, in the order given",
     )
+
+
+def _in_order(candidates: Sequence[RankedCandidate], *, by: Criterion) -> tuple[RankedCandidate, ...]:
+    """Return candidates best first, equal ones as the caller gave them; those without a value for ``by`` come last."""
+    costs = [_cost(candidate, by) for candidate in candidates]
+    groups: list[list[int]] = []
+    for i in sorted(range(len(costs)), key=lambda i: costs[i]):
+        if groups and (costs[i] == costs[groups[-1][0]] or costs[i] - costs[groups[-1][0]] <= TIES[by]):
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    return tuple(candidates[i] for group in groups for i in sorted(group))
+
+
+def _cost(candidate: RankedCandidate, by: Criterion) -> float:
+    """Return what is to be small; infinite where it is not known."""
+    if by == "time":
+        return math.inf if candidate.predicted_slowdown is None else candidate.predicted_slowdown
+    score = candidate.score_mean if by == "mean" else candidate.score_worst
+    return math.inf if score is None else -score
 
 
 def _hosts(candidates: Iterable[Candidate]) -> set[str]:
@@ -101,11 +138,20 @@ def _hosts(candidates: Iterable[Candidate]) -> set[str]:
     return {text.partition(":")[0] for text in texts}
 
 
-def _check(profiles: Mapping[str, TrafficProfile], *, topology: Cluster, by: str) -> None:
-    if by not in get_args(Criterion):
-        raise UsageError(f"rank: by {by!r}: expected {', '.join(get_args(Criterion))}")
+def _check_choice(name: str, value: str, *, known: Sequence[str]) -> None:
+    if value not in known:
+        raise UsageError(f"rank: {name} {value!r}: expected {', '.join(known)}")
+
+
+def _check_links(topology: Cluster) -> None:
     if not topology.links:
         raise UsageError("rank: the topology has no link; give the links of the cluster")
+    for link in topology.links:
+        if not 0 < link.capacity_bps < math.inf:
+            raise UsageError(f"link {link.link_id}: capacity_bps {link.capacity_bps!r}: must be positive and finite")
+
+
+def _check_periods(profiles: Mapping[str, TrafficProfile]) -> None:
     for job, profile in profiles.items():
         if profile.period_s is not None and not PERIODS_S[0] <= profile.period_s <= PERIODS_S[1]:
             raise UsageError(

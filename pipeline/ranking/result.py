@@ -34,7 +34,8 @@ class RankedCandidate:
         The mean if every link had its own best shifts; above ``score_mean`` only where links in a loop want different
         ones.
     predicted_slowdown
-        Simulated mean iteration over the period alone, mean over all periodic jobs; None where it cannot be simulated.
+        Simulated mean iteration over the period alone, mean over all periodic jobs, each begun at its shift and then
+        left to itself, without a pacer; None where it cannot be simulated.
     slowdowns
         The same of each job that a contended link may slow.
     shifts

@@ -1,4 +1,4 @@
-"""`Rehearsals`: how much longer iterations become on links that jobs share, from the simulator."""
+"""`predict_slowdown`: how much longer iterations become on links that jobs share, from the simulator."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from pipeline.compat.pacing import jitter_of
 from pipeline.simulation import SimulatedJob, simulate
+from profiler.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.ranking.crossings import Crossing
+    from pipeline.ranking.fits import Crossing
     from pipeline.ranking.senders import Sender
 
 __all__ = ["Slowdown", "predict_slowdown"]
@@ -21,8 +21,6 @@ N_ITERATIONS: Final = 200
 
 MAX_PERIOD_RATIO: Final = 32.0
 """The slowest job would end too few iterations while the fastest runs thousands."""
-
-MAX_JITTER_FRAC: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,23 +52,30 @@ def predict_slowdown(
         Of the jitter.
     """
     loads = _loads(crossings, senders)
-    jobs = [
-        _simulated(senders[job], shift_s=shifts_s[job], links=loads[job])
-        for job in sorted(shifts_s)
-        if senders[job].peak_bps > 0
-    ]
-    if not jobs:
-        return Slowdown()
     free_bps = {str(i): _free_bps(crossing, senders) for i, crossing in enumerate(crossings)}
-    full = next((crossings[int(name)] for name, bps in free_bps.items() if bps <= 0), None)
-    if full is not None:
-        return Slowdown(reason=f"traffic without a period fills link {full.places[0][0]}")
-    naturals_s = {job.name: job.natural_s for job in jobs}
-    slowest, fastest = max(naturals_s, key=naturals_s.__getitem__), min(naturals_s, key=naturals_s.__getitem__)
-    if naturals_s[slowest] > MAX_PERIOD_RATIO * naturals_s[fastest]:
-        return Slowdown(reason=f"the periods of jobs {fastest} and {slowest} are too far apart to simulate")
-    run = simulate(jobs, capacity_bps=free_bps, n_iterations=N_ITERATIONS, rng=seed)
+    if min(free_bps.values()) <= 0:
+        return Slowdown(reason="traffic without a period fills a link")
+    try:
+        jobs = [
+            _simulated(senders[job], shift_s=shifts_s[job], links=loads[job])
+            for job in sorted(shifts_s)
+            if senders[job].peak_bps > 0
+        ]
+        reason = _apart(jobs)
+        if reason or not jobs:
+            return Slowdown(reason=reason)
+        run = simulate(jobs, capacity_bps=free_bps, n_iterations=N_ITERATIONS, rng=seed)
+    except UsageError as error:
+        return Slowdown(reason=str(error))
     return Slowdown(by_job={job.name: run[job.name].mean_s / job.natural_s for job in jobs})
+
+
+def _apart(jobs: Sequence[SimulatedJob]) -> str:
+    """Return why jobs cannot run in one simulation, if their periods are too far apart."""
+    by_time = sorted(jobs, key=lambda job: job.natural_s)
+    if jobs and by_time[-1].natural_s > MAX_PERIOD_RATIO * by_time[0].natural_s:
+        return f"the periods of jobs {by_time[0].name} and {by_time[-1].name} are too far apart to simulate"
+    return ""
 
 
 def _loads(crossings: Sequence[Crossing], senders: Mapping[str, Sender]) -> dict[str, dict[str, float]]:
@@ -84,8 +89,7 @@ def _loads(crossings: Sequence[Crossing], senders: Mapping[str, Sender]) -> dict
 
 def _simulated(sender: Sender, *, shift_s: float, links: Mapping[str, float]) -> SimulatedJob:
     job = SimulatedJob.from_profile(sender.profile, name=sender.job, links=links)
-    jitter_frac = min(jitter_of(sender.profile), MAX_JITTER_FRAC)
-    return replace(job, start_s=shift_s + job.lead_s, jitter_frac=jitter_frac)
+    return replace(job, start_s=shift_s + job.lead_s)
 
 
 def _free_bps(crossing: Crossing, senders: Mapping[str, Sender]) -> float:

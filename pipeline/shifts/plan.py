@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 from profiler.results import Tabular, json_ready
 
@@ -12,23 +12,44 @@ if TYPE_CHECKING:
     import altair as alt
 
     from pipeline.compat.result import JobShift
+    from pipeline.shifts.options import Objective
     from pipeline.simulation import JobRun
 
 __all__ = ["ShiftPlan"]
+
+ROW_COLUMNS: Final = ("job", "shift_s", "pace_period_s", "stretch_frac")
+"""Of a shift that suits several links; plateaus are those of one link alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShiftPlan(Tabular):
     """One shift a job, the same on every link that the job crosses.
 
-    ``gap`` is the mean over the links that bind jobs of how far the plan's score may lie below the best that any shifts
-    could reach on that link alone; 0 where every link has its best. ``left_out`` names (link, direction) where slots
-    would make some job slower; ``unmanaged`` and ``planned`` are the simulated iterations of each job of a component
-    that was rehearsed.
+    Parameters
+    ----------
+    shifts
+        In order of the jobs' names.
+    gap
+        No shifts score more than ``score + gap``: the bound is the best that each link could have by itself, pinned
+        jobs where they are. 0 where every link has its best.
+    score, score_random
+        The objective over the links that bind jobs, with the plan and if nobody is shifted; None where that is not
+        known.
+    objective
+        ``mean`` of the links' scores, each weighted by the sizes of the jobs it binds, or the ``worst`` of them.
+    warnings, method
+        What limits the trust in it, and how it was found.
+    left_out
+        (link, direction) where shifts would make some job slower, or score less than none; none are for them.
+    unmanaged, planned
+        Simulated iterations of each job of a component that was rehearsed.
     """
 
     shifts: tuple[JobShift, ...]
     gap: float
+    score: float | None = None
+    score_random: float | None = None
+    objective: Objective = "mean"
     warnings: tuple[str, ...] = ()
     method: str = ""
     left_out: tuple[tuple[str, str], ...] = ()
@@ -48,6 +69,9 @@ class ShiftPlan(Tabular):
                 "version": 1,
                 "anchor_ns": 0,
                 "shifts": self.to_rows(),
+                "objective": self.objective,
+                "score": self.score,
+                "score_random": self.score_random,
                 "gap": self.gap,
                 "warnings": self.warnings,
                 "method": self.method,
@@ -57,7 +81,7 @@ class ShiftPlan(Tabular):
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one row a job."""
-        return [asdict(shift) for shift in self.shifts]
+        return [{name: getattr(shift, name) for name in ROW_COLUMNS} for shift in self.shifts]
 
     def plot(self) -> alt.Chart:
         """Return the shifts as an Altair chart, one mark a job."""

@@ -5,20 +5,21 @@ A link's own prediction knows its own jobs and its own slot only; a plan holds a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pipeline.compat.members import members_of
-from pipeline.compat.pacing import jitter_of
-from pipeline.simulation import JobRun, Pace, SimulatedJob, simulate
+from pipeline.simulation.plan import follow_plan
+from pipeline.simulation.result import JobRun
+from pipeline.simulation.run import simulate
+from pipeline.simulation.traffic import traffic_on
 
 if TYPE_CHECKING:
     from pipeline.affinity import Component
     from pipeline.compat.result import JobShift
-    from profiler.phases import TrafficProfile
+    from pipeline.simulation.traffic import Traffic
 
 __all__ = ["Rehearsal", "rehearse"]
 
@@ -34,7 +35,6 @@ MAX_COST: Final = 4096
 MAX_PERIOD_RATIO: Final = 32.0
 """What is larger is not rehearsed: it would take too long."""
 
-MAX_JITTER_FRAC: Final = 0.5
 MAX_LOSS_FRAC: Final = 0.01
 """A job that runs longer by less than this is as fast as before: so exact is the simulation."""
 
@@ -48,21 +48,14 @@ MIN_SPEEDUP: Final = 1.03
 class Rehearsal:
     """Jobs and the capacity that other traffic leaves them, and each job's iterations when nobody is held."""
 
-    jobs: tuple[SimulatedJob, ...]
-    free_bps: Mapping[str, float]
+    traffic: Traffic
     unmanaged: Mapping[str, JobRun]
     seed: int
 
     def follow(self, shifts: Mapping[str, JobShift]) -> dict[str, JobRun]:
         """Return each job's iterations when those that have a slot hold it, and the others run as they like."""
-
-        def begin(job: SimulatedJob, rng: np.random.Generator) -> SimulatedJob:
-            shift = shifts.get(job.name)
-            if shift is None or shift.pace_period_s is None:
-                return _anywhere(job, rng)
-            return replace(job, start_s=shift.shift_s, pace=Pace(period_s=shift.pace_period_s, shift_s=shift.shift_s))
-
-        return _run(self.jobs, free_bps=self.free_bps, seed=self.seed, begin=begin)
+        held = [shift for shift in shifts.values() if shift.pace_period_s is not None]
+        return _run(self.traffic, held=held, seed=self.seed)
 
     def losers(self, shifts: Mapping[str, JobShift], runs: Mapping[str, JobRun]) -> list[str]:
         """Return the jobs that a plan makes slower in the mean or at the 90th percentile, or stretches for nothing.
@@ -77,60 +70,31 @@ class Rehearsal:
         return sorted(slower, key=lambda job: (-slower[job], job))
 
 
-def rehearse(component: Component, *, rng: np.random.Generator) -> Rehearsal | None:
+def rehearse(component: Component, *, seed: int) -> Rehearsal | None:
     """Simulate a component unmanaged; None if it is too large, or its periods too far apart, for that.
 
-    A job's traffic is that on the link on which it asks for most: the simulator gives it one rate on all its links.
+    A job's traffic is that on the link on which it asks for most: the simulator gives it one rate, of which the other
+    links carry a fraction.
     """
-    jobs = tuple(_simulated(job, component) for job in component.jobs)
-    naturals_s = [job.natural_s for job in jobs]
-    if len(jobs) * len(component.links) > MAX_COST or max(naturals_s) > MAX_PERIOD_RATIO * min(naturals_s):
+    traffic = traffic_on(component.links)
+    naturals_s = [job.natural_s for job in traffic.jobs]
+    n_jobs, n_links = len(traffic.jobs), len(component.links)
+    if n_jobs * n_links > MAX_COST or max(naturals_s) > MAX_PERIOD_RATIO * min(naturals_s):
         return None
-    free_bps = {
-        str(place): link.capacity_bps - members_of(link.demands).background_bps
-        for place, link in enumerate(component.links)
-    }
-    seed = int(rng.integers(2**31))
-    unmanaged = _run(jobs, free_bps=free_bps, seed=seed, begin=_anywhere)
-    return Rehearsal(jobs=jobs, free_bps=free_bps, unmanaged=unmanaged, seed=seed)
+    return Rehearsal(traffic=traffic, unmanaged=_run(traffic, held=(), seed=seed), seed=seed)
 
 
-def _simulated(job: str, component: Component) -> SimulatedJob:
-    demands = {
-        str(place): link.demands[job]
-        for place, link in enumerate(component.links)
-        if job in members_of(link.demands).profiles
-    }
-    heaviest = max(demands.values(), key=_volume_bits)
-    return replace(
-        SimulatedJob.from_profile(heaviest, name=job, links=tuple(demands)),
-        jitter_frac=min(jitter_of(heaviest), MAX_JITTER_FRAC),
-    )
-
-
-def _volume_bits(profile: TrafficProfile) -> float:
-    return sum(phase.width_s * phase.rate_bps for phase in profile.phases)
-
-
-def _anywhere(job: SimulatedJob, rng: np.random.Generator) -> SimulatedJob:
-    return replace(job, start_s=float(rng.uniform(0, job.natural_s)))
-
-
-def _run(
-    jobs: tuple[SimulatedJob, ...],
-    *,
-    free_bps: Mapping[str, float],
-    seed: int,
-    begin: Callable[[SimulatedJob, np.random.Generator], SimulatedJob],
-) -> dict[str, JobRun]:
+def _run(traffic: Traffic, *, held: Sequence[JobShift], seed: int) -> dict[str, JobRun]:
     """Return the iterations of several runs; the same seed gives the same phases and jitter."""
     rng = np.random.default_rng(seed)
-    cost = max(FULL_LENGTH_COST, len(jobs) * sum(len(job.steps) for job in jobs) * len(free_bps))
+    jobs = traffic.jobs
+    cost = max(FULL_LENGTH_COST, len(jobs) * sum(len(job.steps) for job in jobs) * len(traffic.free_bps))
     n_iterations = max(MIN_ITERATIONS, N_ITERATIONS * FULL_LENGTH_COST // cost)
-    runs = [
-        simulate([begin(job, rng) for job in jobs], capacity_bps=free_bps, n_iterations=n_iterations, rng=rng)
-        for _ in range(N_RUNS)
-    ]
+    runs = []
+    for _ in range(N_RUNS):
+        begun = [replace(job, start_s=float(rng.uniform(0, job.natural_s))) for job in jobs]
+        begun = follow_plan(begun, held) if held else begun
+        runs.append(simulate(begun, capacity_bps=traffic.free_bps, n_iterations=n_iterations, rng=rng))
     return {
         job.name: JobRun(
             job=job.name,

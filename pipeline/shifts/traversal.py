@@ -9,30 +9,37 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pipeline.shifts.bound_link import Binding
     from pipeline.shifts.network import LinkNetwork
 
 __all__ = ["traverse"]
 
 
-def traverse(network: LinkNetwork) -> dict[str, int]:
-    """Return a shift for every job, in ns; the first job's, by name, is 0.
+def traverse(network: LinkNetwork) -> NDArray[np.int64]:
+    """Return a shift for every job, in ns: pinned jobs where they are pinned, else the first by name at 0.
 
-    In a loop the job that was reached first keeps its shift, and the link that closes the loop has to take what it
-    gets.
+    In a loop, or between pinned jobs, the job that was reached first keeps its shift, and the link that closes the
+    loop has to take what it gets.
     """
-    shifts_ns: dict[str, int] = {}
-    for first in network.jobs:
-        if first in shifts_ns:
-            continue
-        shifts_ns[first] = 0
+    crossed: dict[str, list[Binding]] = {job: [] for job in network.jobs}
+    for binding in network.bindings:
+        for job in binding.jobs:
+            crossed[job].append(binding)
+    shifts_ns = dict(network.pinned_ns)
+    for first in (*network.pinned_ns, *network.jobs):
+        shifts_ns.setdefault(first, 0)
         reached = deque([first])
         while reached:
             job = reached.popleft()
-            for binding in (binding for binding in network.bindings if job in binding.jobs):
+            for binding in crossed.pop(job, ()):
                 move_ns = shifts_ns[job] - binding.best_ns[job]
                 for other in binding.jobs:
                     if other not in shifts_ns:
-                        shifts_ns[other] = (binding.best_ns[other] + move_ns) % network.period_ns[other]
+                        shifts_ns[other] = (binding.best_ns[other] + move_ns) % network.clock.period_ns[other]
                         reached.append(other)
-    return shifts_ns
+    return np.array([shifts_ns[job] for job in network.jobs], dtype=np.int64)

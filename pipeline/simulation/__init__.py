@@ -2,7 +2,31 @@
 
 from __future__ import annotations
 
+from pipeline.simulation.calibration import Calibration, Habits, calibrate
+from pipeline.simulation.comparison import Comparison, compare
+from pipeline.simulation.iteration_log import read_log
 from pipeline.simulation.job import Pace, SimulatedJob, Step
-from pipeline.simulation.run import JobRun, Simulation, simulate
+from pipeline.simulation.plan import Shift, read_plan
+from pipeline.simulation.result import JobRun, Simulation
+from pipeline.simulation.run import simulate
+from pipeline.simulation.traffic import Traffic, traffic_of, traffic_on
 
-__all__ = ["JobRun", "Pace", "SimulatedJob", "Simulation", "Step", "simulate"]
+__all__ = [
+    "Calibration",
+    "Comparison",
+    "Habits",
+    "JobRun",
+    "Pace",
+    "Shift",
+    "SimulatedJob",
+    "Simulation",
+    "Step",
+    "Traffic",
+    "calibrate",
+    "compare",
+    "read_log",
+    "read_plan",
+    "simulate",
+    "traffic_of",
+    "traffic_on",
+]

@@ -1,175 +1,191 @@
 """The event loop of the fluid simulator, compiled by numba.
 
 A job computes without traffic, may wait for its slot, then moves a volume at the rate that its links give it; the
-next event is the earliest end of any of these. Shapes: ``n_jobs, n_steps, n_links, n_iterations``.
+next event is the earliest end of any of these. What is sent is counted, and shares are computed anew, only where the
+set of jobs that send changes.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
 from numba import njit
 
 from pipeline.simulation.sharing import Network, share_links
+from pipeline.simulation.slots import send_at
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Outcome", "Workload", "run_jobs"]
+    from pipeline.simulation.records import JobRecord, LinkRecord, RunRecord, StepRecord
+
+__all__ = ["Iterations", "run_jobs"]
 
 COMPUTING: Final = 0
 WAITING: Final = 1
 SENDING: Final = 2
 
-MAX_EVENTS_A_STEP: Final = 64
-"""The run ends after this many events for each step of each iteration of each job, though one job be far slower."""
+HINDERED: Final = 1 - 1e-9
+"""A rate below this part of what a job wants is less than it wants."""
 
 
-ROUNDING: Final = 1e-9
-"""Differences of this fraction are rounding."""
+class Iterations(NamedTuple):
+    """What is kept of each iteration, job after job: iteration k of a job stands at ``first + k``.
 
-
-class Workload(NamedTuple):
-    """What the jobs do.
-
-    ``down_s``, ``volume_bits`` and ``max_bps`` have shape (n_jobs, n_steps), ``n_steps`` and ``start_s`` (n_jobs,).
-    ``delay_s``, shape (n_jobs, n_iterations), is added to the Down phase before each iteration's first Up phase.
-    ``slot_s``, shape (n_jobs, 3), is the period (0: no pacer), shift and tolerance of each job's slots.
+    ``delay_s`` is added to the Down phase that follows it, from the start again when all are used. Where ``due_s`` is
+    not empty, an iteration does not wait for its Down phase but begins to send at its time, or else right after the
+    one before. ``up_s`` and ``end_s`` are when it began to send and ended.
     """
 
-    down_s: NDArray[np.float64]
-    volume_bits: NDArray[np.float64]
-    max_bps: NDArray[np.float64]
-    n_steps: NDArray[np.int64]
-    start_s: NDArray[np.float64]
     delay_s: NDArray[np.float64]
-    slot_s: NDArray[np.float64]
-
-
-class Outcome(NamedTuple):
-    """What came of it.
-
-    ``end_s``, shape (n_jobs, n_iterations + 1), is when each iteration ended; ``n_done`` and ``n_adjustments`` count
-    ends and slots given up, shape (n_jobs,). ``clock_s`` holds the time simulated and the part of it in which a job
-    was throttled.
-    """
-
+    due_s: NDArray[np.float64]
+    up_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
-    n_done: NDArray[np.int64]
-    n_adjustments: NDArray[np.int64]
-    clock_s: NDArray[np.float64]
-
-
-class _State(NamedTuple):
-    """What each job is doing; all shapes (n_jobs,)."""
-
-    doing: NDArray[np.int64]
-    step: NDArray[np.int64]
-    until_s: NDArray[np.float64]
-    left_bits: NDArray[np.float64]
-    wanted_bps: NDArray[np.float64]
-    rate_bps: NDArray[np.float64]
-    slot: NDArray[np.float64]
 
 
 @njit(cache=True)
-def run_jobs(work: Workload, network: Network) -> Outcome:
-    """Run until every job has ended ``n_iterations + 1`` iterations."""
-    n_jobs, n_iterations = work.delay_s.shape
-    state = _State(
-        np.full(n_jobs, COMPUTING),
-        np.zeros(n_jobs, dtype=np.int64),
-        work.start_s.copy(),
-        np.zeros(n_jobs),
-        np.zeros(n_jobs),
-        np.zeros(n_jobs),
-        np.full(n_jobs, np.nan),
-    )
-    outcome = Outcome(
-        np.zeros((n_jobs, n_iterations + 1)),
-        np.zeros(n_jobs, dtype=np.int64),
-        np.zeros(n_jobs, dtype=np.int64),
-        np.zeros(2),
-    )
-    n_events = MAX_EVENTS_A_STEP * (n_iterations + 1) * int(work.n_steps.sum())
-    for _ in range(n_events):
-        share_links(network, state.wanted_bps, state.rate_bps)
-        _advance(state, outcome.clock_s)
-        for job in range(n_jobs):
-            _finish(job, work, state, outcome)
-        if outcome.n_done.min() > n_iterations:
-            break
-    return outcome
+def run_jobs(
+    network: Network,
+    steps: NDArray[np.void],
+    until_s: NDArray[np.float64],
+    kept: Iterations,
+    runs: NDArray[np.void],
+    max_events: int,
+) -> None:
+    """Run until every job has ended its ``n_wanted`` iterations, or ``max_events`` have passed.
 
-
-@njit(cache=True)
-def _advance(state: _State, clock_s: NDArray[np.float64]) -> None:
-    """Move the clock to the next event."""
-    now_s = clock_s[0]
-    next_s = np.inf
-    throttled = False
-    for job in range(state.doing.size):
-        if state.doing[job] == SENDING:
-            next_s = min(next_s, now_s + state.left_bits[job] / state.rate_bps[job])
-            throttled = throttled or state.rate_bps[job] < state.wanted_bps[job] * (1 - ROUNDING)
+    ``until_s``, shape (n_jobs,), is when each job is done with what it is doing: at the start, when it is first due.
+    """
+    run: RunRecord = runs[0]
+    jobs = network.jobs
+    n_left = jobs.size
+    for _ in range(max_events):
+        job = _next_job(until_s)
+        one: JobRecord = jobs[job]
+        run.now_s = max(run.now_s, until_s[job])
+        if one.doing == SENDING:
+            _count(network, run)
+            until_s[job] = _end_step(one, steps, kept, run.now_s)
+            if one.step == one.first_step and one.n_done == one.n_wanted:
+                n_left -= 1
+                if n_left == 0:
+                    break
+            if one.doing != SENDING:
+                _remove(network, run, one)
         else:
-            next_s = min(next_s, state.until_s[job])
-    for job in range(state.doing.size):
-        if state.doing[job] == SENDING:
-            state.left_bits[job] -= (next_s - now_s) * state.rate_bps[job]
-    clock_s[0] = next_s
-    if throttled:
-        clock_s[1] += next_s - now_s
+            until_s[job] = _wait_until(one, run.now_s)
+            if until_s[job] > run.now_s:
+                continue
+            _count(network, run)
+            _begin(network, run, job)
+            _load(one, steps)
+            _note_begin(one, kept, run.now_s)
+        share_links(network, run)
+        for i in range(run.n_sending):
+            one = jobs[network.sending[i]]
+            until_s[network.sending[i]] = run.now_s + one.left_bits / one.rate_bps
 
 
 @njit(cache=True)
-def _finish(job: int, work: Workload, state: _State, outcome: Outcome) -> None:
-    """Let a job go on to what follows, if what it was doing is over."""
-    now_s = outcome.clock_s[0]
-    if state.doing[job] == SENDING:
-        if state.left_bits[job] <= ROUNDING * work.volume_bits[job, state.step[job]]:
-            _end_step(job, work, state, outcome)
-    elif state.until_s[job] <= now_s:
-        if state.doing[job] == COMPUTING and state.step[job] == 0 and work.slot_s[job, 0] > 0:
-            state.until_s[job] = _slot_start(job, work, state, outcome)
-            state.doing[job] = WAITING
-        if state.until_s[job] <= now_s:
-            state.doing[job] = SENDING
-            state.left_bits[job] = work.volume_bits[job, state.step[job]]
-            state.wanted_bps[job] = work.max_bps[job, state.step[job]]
+def _next_job(until_s: NDArray[np.float64]) -> int:
+    """Return the job whose present doing ends first."""
+    job = 0
+    for other in range(1, until_s.size):
+        if until_s[other] < until_s[job]:
+            job = other
+    return job
 
 
 @njit(cache=True)
-def _end_step(job: int, work: Workload, state: _State, outcome: Outcome) -> None:
-    now_s = outcome.clock_s[0]
-    state.doing[job] = COMPUTING
-    state.wanted_bps[job] = 0.0
-    state.step[job] += 1
-    delay_s = 0.0
-    if state.step[job] == work.n_steps[job]:
-        state.step[job] = 0
-        done = outcome.n_done[job]
-        if done < outcome.end_s.shape[1]:
-            outcome.end_s[job, done] = now_s
-        outcome.n_done[job] = done + 1
-        delay_s = work.delay_s[job, done % work.delay_s.shape[1]]
-    state.until_s[job] = now_s + max(0.0, work.down_s[job, state.step[job]] + delay_s)
+def _count(network: Network, run: RunRecord) -> None:
+    """Take what was sent since the rates last changed off what is left, and count the time in which jobs had less."""
+    span_s = run.now_s - run.since_s
+    run.since_s = run.now_s
+    is_congested = False
+    for i in range(run.n_sending):
+        one: JobRecord = network.jobs[network.sending[i]]
+        one.left_bits = max(0.0, one.left_bits - span_s * one.rate_bps)
+        if one.rate_bps < one.wanted_bps * HINDERED:
+            one.hindered_s += span_s
+            is_congested = True
+    if is_congested:
+        run.congested_s += span_s
+        for at in range(network.links.size):
+            link: LinkRecord = network.links[at]
+            if link.is_full:
+                link.full_s += span_s
 
 
 @njit(cache=True)
-def _slot_start(job: int, work: Workload, state: _State, outcome: Outcome) -> float:
-    """Return when a job may send, by the rule of `profiler.pacer`: early waits, late goes, too late moves on."""
-    period_s, shift_s, tolerance_s = work.slot_s[job, 0], work.slot_s[job, 1], work.slot_s[job, 2]
-    now_s = outcome.clock_s[0]
-    slot = state.slot[job] + 1
-    late_s = now_s - (shift_s + slot * period_s)
-    if not -period_s <= late_s <= tolerance_s:
-        if not math.isnan(slot):
-            outcome.n_adjustments[job] += 1
-        slot = math.floor((now_s - shift_s) / period_s)
-        if now_s - (shift_s + slot * period_s) > tolerance_s:
-            slot += 1
-    state.slot[job] = slot
-    return float(max(now_s, shift_s + slot * period_s))
+def _wait_until(one: JobRecord, now_s: float) -> float:
+    """Return when a job that is ready to send may do so: the first time in an iteration its pacer may let it wait."""
+    if one.doing == WAITING or one.slot_s == 0 or one.step != one.first_step:
+        return now_s
+    one.doing = WAITING
+    return send_at(one, now_s)
+
+
+@njit(cache=True)
+def _begin(network: Network, run: RunRecord, job: int) -> None:
+    """Add a job to those that send."""
+    one: JobRecord = network.jobs[job]
+    one.doing = SENDING
+    one.begun_s = run.now_s
+    one.place = run.n_sending
+    network.sending[run.n_sending] = job
+    run.n_sending += 1
+
+
+@njit(cache=True)
+def _remove(network: Network, run: RunRecord, one: JobRecord) -> None:
+    """Take a job from those that send; the last one of them takes its place."""
+    run.n_sending -= 1
+    last = network.sending[run.n_sending]
+    network.sending[one.place] = last
+    network.jobs[last].place = one.place
+
+
+@njit(cache=True)
+def _load(one: JobRecord, steps: NDArray[np.void]) -> None:
+    """Take up the volume of the present step."""
+    step: StepRecord = steps[one.step]
+    one.left_bits = step.volume_bits
+    one.wanted_bps = step.max_bps
+
+
+@njit(cache=True)
+def _note_begin(one: JobRecord, kept: Iterations, now_s: float) -> None:
+    if one.step == one.first_step and one.n_done < one.n_kept:
+        kept.up_s[one.first + one.n_done] = now_s
+
+
+@njit(cache=True)
+def _end_step(one: JobRecord, steps: NDArray[np.void], kept: Iterations, now_s: float) -> float:
+    """Let a job go on to its next step, at once where nothing lies between, and return when that begins."""
+    one.step += 1
+    if one.step == one.end_step:
+        one.step = one.first_step
+        one.doing = COMPUTING
+        return _end_iteration(one, steps, kept, now_s)
+    step: StepRecord = steps[one.step]
+    if step.down_s > 0:
+        one.doing = COMPUTING
+    else:
+        _load(one, steps)
+    return now_s + step.down_s
+
+
+@njit(cache=True)
+def _end_iteration(one: JobRecord, steps: NDArray[np.void], kept: Iterations, now_s: float) -> float:
+    """Keep the end of an iteration, and return when the next one is to begin to send."""
+    i_iteration = one.n_done
+    one.n_done += 1
+    if i_iteration < one.n_kept:
+        kept.end_s[one.first + i_iteration] = now_s
+    if kept.due_s.size > 0:
+        due_s = float(kept.due_s[one.first + min(i_iteration + 1, one.n_kept - 1)])
+        return max(now_s, due_s)
+    step: StepRecord = steps[one.first_step]
+    delay_s = float(kept.delay_s[one.first + i_iteration % one.n_kept])
+    return now_s + max(0.0, step.down_s + delay_s)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Self
@@ -9,12 +11,18 @@ from typing import TYPE_CHECKING, Final, Self
 from profiler.errors import UsageError
 
 if TYPE_CHECKING:
-    from profiler.phases import TrafficProfile
+    from profiler.phases import Phase, TrafficProfile
 
-__all__ = ["Pace", "SimulatedJob", "Step"]
+__all__ = ["Pace", "SimulatedJob", "Step", "jitter_of"]
 
 MAX_JITTER_FRAC: Final = 0.5
 """A measured jitter above this is not the spread of one iteration time."""
+
+DEFAULT_JITTER_FRAC: Final = 0.06
+"""Of a measured job whose own jitter is not known."""
+
+TOUCHING_S: Final = 1e-9
+"""Phases this close follow each other at once: what lies between them is rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +34,8 @@ class Step:
     max_bps: float
 
     def __post_init__(self) -> None:
-        if not (self.down_s >= 0 and self.volume_bits > 0 and 0 < self.max_bps < float("inf")):
-            raise UsageError(f"step {self}: down_s must not be negative, volume and rate positive and finite")
+        if not (0 <= self.down_s < math.inf and 0 <= self.volume_bits < math.inf and 0 < self.max_bps < math.inf):
+            raise UsageError(f"step {self}: down_s and volume must not be negative, the rate positive, all finite")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +47,10 @@ class Pace:
     tolerance_frac: float = 0.15
 
     def __post_init__(self) -> None:
-        if not 0 < self.period_s < float("inf"):
+        if not 0 < self.period_s < math.inf:
             raise UsageError(f"pace period_s {self.period_s!r}: must be positive and finite")
+        if not (math.isfinite(self.shift_s) and 0 <= self.tolerance_frac < 1):
+            raise UsageError(f"pace {self}: shift_s must be finite, tolerance_frac lie in [0, 1)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +70,12 @@ class SimulatedJob:
     pace
         Slots to hold; None runs free.
     links
-        The links that the job's traffic crosses; empty means every link.
+        The links that the job's traffic crosses, each with the fraction of the job's rate that it carries, or their
+        names alone where each carries all of it; empty means every link.
     weight
         Share of a contended link against a job of weight 1.
+    lead_s
+        Time from the moment that a shift counts from, the profile's time zero, to the first Up phase.
     """
 
     name: str
@@ -70,21 +83,32 @@ class SimulatedJob:
     start_s: float = 0.0
     jitter_frac: float = 0.0
     pace: Pace | None = None
-    links: tuple[str, ...] = ()
+    links: tuple[str, ...] | Mapping[str, float] = ()
     weight: float = 1.0
+    lead_s: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.steps:
-            raise UsageError(f"job {self.name}: no steps; give at least one Down and Up")
-        if not (0 <= self.jitter_frac < 1 and 0 < self.weight < float("inf")):
+        if not self.steps or not 0 < self.natural_s < math.inf:
+            raise UsageError(f"job {self.name}: an iteration takes no time; give at least one Down and Up")
+        if not (0 <= self.jitter_frac < 1 and 0 < self.weight < math.inf):
             raise UsageError(
                 f"job {self.name}: jitter {self.jitter_frac} must lie in [0, 1), weight {self.weight} above 0"
             )
+        if not (math.isfinite(self.start_s) and math.isfinite(self.lead_s)):
+            raise UsageError(f"job {self.name}: start_s {self.start_s} and lead_s {self.lead_s} must be finite")
+        for link, load_frac in self.loads.items():
+            if not 0 < load_frac < math.inf:
+                raise UsageError(f"job {self.name}: link {link} carries {load_frac!r} of its rate; must be above 0")
 
     @property
     def natural_s(self) -> float:
         """Iteration time without jitter when nothing hinders the job."""
         return sum(step.down_s + step.volume_bits / step.max_bps for step in self.steps)
+
+    @property
+    def loads(self) -> Mapping[str, float]:
+        """Fraction of the job's rate that each link carries; empty means every link carries all."""
+        return self.links if isinstance(self.links, Mapping) else dict.fromkeys(self.links, 1.0)
 
     @classmethod
     def from_profile(
@@ -94,25 +118,21 @@ class SimulatedJob:
         name: str,
         start_s: float = 0.0,
         pace: Pace | None = None,
-        links: tuple[str, ...] = (),
+        links: tuple[str, ...] | Mapping[str, float] = (),
     ) -> Self:
         """Make a job from a periodic profile: its Up phases become steps, what lies between them Down time.
 
         Raises
         ------
         UsageError
-            If the profile has no period or no Up phase with traffic.
+            If the profile has no period or no Up phase with traffic, or the rate of one is not known.
         """
-        ups = sorted(
-            (phase for phase in profile.phases if phase.kind == "up" and phase.rate_bps > 0), key=lambda p: p.start_s
-        )
-        if profile.period_s is None or not ups:
-            raise UsageError(f"job {name}: status {profile.status}, no Up phase to simulate; give a periodic profile")
-        ends_s = [ups[-1].start_s + ups[-1].width_s - profile.period_s]
+        ups = _ups(profile, name=name)
+        ends_s = [ups[-1].start_s + ups[-1].width_s - (profile.period_s or 0.0)]
         ends_s += [before.start_s + before.width_s for before, _ in pairwise(ups)]
         steps = tuple(
             Step(
-                down_s=max(0.0, up.start_s - end_s),
+                down_s=up.start_s - end_s if up.start_s - end_s > TOUCHING_S else 0.0,
                 volume_bits=up.width_s * up.rate_bps,
                 max_bps=up.rate_bps,
             )
@@ -122,7 +142,26 @@ class SimulatedJob:
             name=name,
             steps=steps,
             start_s=start_s,
-            jitter_frac=min(profile.jitter_frac or 0.0, MAX_JITTER_FRAC),
+            jitter_frac=min(jitter_of(profile), MAX_JITTER_FRAC),
             pace=pace,
             links=links,
+            lead_s=ups[0].start_s,
         )
+
+
+def jitter_of(profile: TrafficProfile) -> float:
+    """Return the standard deviation of an iteration as a fraction of it; 0 for an exact profile that names none."""
+    if profile.jitter_frac is None:
+        return 0.0 if profile.period_error_s is None else DEFAULT_JITTER_FRAC
+    return profile.jitter_frac
+
+
+def _ups(profile: TrafficProfile, *, name: str) -> list[Phase]:
+    """Return the Up phases with traffic in order of time."""
+    ups = sorted((phase for phase in profile.phases if phase.kind == "up"), key=lambda phase: phase.start_s)
+    if any(math.isnan(phase.rate_bps) for phase in ups):
+        raise UsageError(f"job {name}: the rate of its Up phases is not known; profile a counter of its bytes")
+    ups = [phase for phase in ups if phase.rate_bps > 0]
+    if profile.period_s is None or not ups:
+        raise UsageError(f"job {name}: status {profile.status}, no Up phase to simulate; give a periodic profile")
+    return ups

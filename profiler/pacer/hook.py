@@ -16,8 +16,19 @@ class Bucket(Protocol):
         """Return the bucket's place among those of an iteration; the first one is 0."""
 
 
-def waiting_hook(hook: Callable[[Any, Any], Any], *, wait: Callable[[], object]) -> Callable[[Any, Any], Any]:
+def waiting_hook(
+    hook: Callable[[Any, Any], Any], *, wait: Callable[[], object], until_ready: Callable[[], object] | None = None
+) -> Callable[[Any, Any], Any]:
     """Return a communication hook that waits before the first bucket of an iteration, then does what ``hook`` does.
+
+    Parameters
+    ----------
+    hook : callable
+        The hook to stand for.
+    wait : callable
+        Waits for the slot.
+    until_ready : callable or None
+        Returns once the device has computed the bucket; called before ``wait``.
 
     Notes
     -----
@@ -34,6 +45,8 @@ def waiting_hook(hook: Callable[[Any, Any], Any], *, wait: Callable[[], object])
     @functools.wraps(hook)
     def wait_and_reduce(state: Any, bucket: Bucket) -> Any:  # noqa: ANN401 - as the hook that it stands for
         if bucket.index() == 0:
+            if until_ready is not None:
+                until_ready()
             wait()
         return hook(state, bucket)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
+import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -223,21 +223,31 @@ class Pacer:
         """
         self._is_first = True
 
-    def hook(self, hook: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def hook(
+        self, hook: Callable[[Any, Any], Any], *, until_ready: Callable[[], object] | None = None
+    ) -> Callable[[Any, Any], Any]:
         """Return a communication hook for DistributedDataParallel that waits before an iteration's first bucket.
 
         Parameters
         ----------
         hook : callable
             The hook that communicates, as ``torch.distributed.algorithms.ddp_comm_hooks.default_hooks.allreduce_hook``.
+        until_ready : callable or None
+            Returns once the device has computed the gradients that are due. A host that only queues work for its
+            device runs ahead of it, and would take for early what is late.
 
         Examples
         --------
         ::
 
             model.register_comm_hook(None, pacer.hook(default_hooks.allreduce_hook))
+
+        On a GPU, where communication is queued too::
+
+            paced = pacer.hook(allreduce_hook, until_ready=lambda: torch.cuda.current_stream().synchronize())
+            model.register_comm_hook(None, paced)
         """
-        return waiting_hook(hook, wait=self.wait)
+        return waiting_hook(hook, wait=self.wait, until_ready=until_ready)
 
     def reanchor(self) -> None:
         """Say that a pause is over, or about to come: the next iteration takes the open or next slot, as the first did.
@@ -254,7 +264,8 @@ class Pacer:
         dict
             ``state`` and ``reason`` (why pacing was let go); ``n_iterations``, ``n_waits``, ``n_adjustments`` (a pause
             of several slots, ``n_pauses``, is one), ``n_missed_slots``, ``n_clock_steps``, ``n_plans`` (taken up while
-            running), ``n_let_go``, ``n_retries``; ``waited_s``, ``last_late_s``, ``late_s`` (count, p50, p90, p99, max
+            running), ``plan_error`` (why the plan file as it stands is not followed), ``n_let_go``, ``n_retries``;
+            ``waited_s``, ``last_late_s``, ``late_s`` (count, p50, p90, p99, max
             of the lateness at the slot that was due); ``adjustments_per_min`` of the last ten minutes;
             ``own_iteration_s`` (median of the last iterations, waiting left out); the slots; ``clock``.
         """
@@ -271,6 +282,7 @@ class Pacer:
             "n_retries": patience.n_retries,
             "n_clock_steps": self.n_clock_steps,
             "n_plans": self.n_plans,
+            "plan_error": None if self._watch is None else self._watch.error,
             "waited_s": self._waiter.waited_ns / NS_PER_S,
             "last_late_s": keeper.late_ns / NS_PER_S,
             "late_s": keeper.lateness.to_dict(),
@@ -358,7 +370,7 @@ class Pacer:
             self._reporter.report(self._document(), steady_ns=now.steady_ns)
 
     def _document(self) -> dict[str, Any]:
-        who = {"job": self.job, "rank": self._rank, "host": socket.gethostname(), "pid": os.getpid()}
+        who = {"job": self.job, "rank": self._rank, "host": platform.node(), "pid": os.getpid()}
         return {"kind": KIND, "version": 1, **who, "t_ns": self._clocks.wall(), **self.statistics()}
 
     def _clock_error(self) -> ClockError:
@@ -367,8 +379,16 @@ class Pacer:
         return read_clock_error()
 
     def _warn_of_clock(self) -> None:
-        if not self.is_on or self._clocks.wall is not SYSTEM_CLOCK:
+        if self._keeper.slots is None or self._clocks.wall is not SYSTEM_CLOCK:
             return
         error = self._clock_error()
         if error.is_synchronised is False:
             _log.warning("this host's clock is not synchronised; slots of other hosts may lie elsewhere")
+            return
+        tolerance_s = self._keeper.slots.tolerance_ns / NS_PER_S
+        if error.maximum_s is not None and error.maximum_s > tolerance_s:
+            _log.warning(
+                "this host's clock may be off by %.3g s (estimated %.3g s), more than the %.3g s that a slot is open: "
+                "slots of other hosts may lie elsewhere; let chronyd or ntpd settle, or give a longer period",
+                *(error.maximum_s, error.estimated_s, tolerance_s),
+            )

@@ -62,14 +62,13 @@ def read_planned_slots(path: Path, *, job: str) -> PlannedSlots:
     plan = _read_plan(path)
     shift = _shift_of(plan, job=job, path=path)
     period_s = shift.get("pace_period_s")
+    anchor_ns = _time_ns(plan, "anchor_ns", path=path) or 0
+    valid_from_ns = _time_ns(plan, "valid_from_ns", path=path)
     if period_s is None:
-        return PlannedSlots(period_s=None, valid_from_ns=_time_ns(plan, "valid_from_ns", path=path))
+        return PlannedSlots(period_s=None, valid_from_ns=valid_from_ns)
     try:
         planned = PlannedSlots(
-            period_s=period_s,
-            shift_s=shift["shift_s"],
-            anchor_ns=_time_ns(plan, "anchor_ns", path=path) or 0,
-            valid_from_ns=_time_ns(plan, "valid_from_ns", path=path),
+            period_s=period_s, shift_s=shift["shift_s"], anchor_ns=anchor_ns, valid_from_ns=valid_from_ns
         )
         planned.to_slots(tolerance_frac=0.0)
     except (KeyError, TypeError, ValueError) as error:

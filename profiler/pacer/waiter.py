@@ -44,8 +44,11 @@ class Waiter:
             return 0
         longest_ns = start_ns - since.wall_ns + SLACK_NS
         while (left_ns := start_ns - self._clocks.wall()) > 0:
-            if max(left_ns, self._clocks.steady() - since.steady_ns) > longest_ns:
+            passed_ns = self._clocks.steady() - since.steady_ns
+            # A wall clock that stands for the steady one too goes back itself.
+            if not 0 <= passed_ns < longest_ns:
                 break
+            left_ns = min(left_ns, longest_ns - passed_ns)
             # Yielding, not spinning: the process's other threads may want to run.
             self._sleep((left_ns - SPIN_NS) / NS_PER_S if left_ns > SPIN_NS else 0.0)
         waited_ns = max(0, self._clocks.steady() - since.steady_ns)

@@ -38,6 +38,11 @@ class PlanWatch:
     mark : tuple of int
         The file's `mark_of` from just before that.
 
+    Attributes
+    ----------
+    error : str or None
+        Why the file, as it was when last looked at, is not followed.
+
     Notes
     -----
     Ranks of a job must change slots together. They read one clock each but the same file: a changed plan counts from
@@ -57,6 +62,7 @@ class PlanWatch:
         self._bad_mark: _Mark | None = None
         self._told_mark: _Mark | None = None
         self._looked_ns: int | None = None
+        self.error: str | None = None
 
     def look(self, *, wall_ns: int, steady_ns: int) -> None:
         """Look at the file, at most once a second."""
@@ -64,7 +70,7 @@ class PlanWatch:
             return
         self._looked_ns = steady_ns
         mark = mark_of(self._path)
-        if mark != self._mark:
+        if mark != self._mark or self.error is not None:
             self._read(mark, wall_ns=wall_ns)
 
     def take(self, slot_ns: int) -> PlannedSlots | None:
@@ -80,8 +86,10 @@ class PlanWatch:
         except (PlanError, OSError) as error:
             self._bear_with(mark, error)
             return
+        if self.error is not None:
+            _log.info("%s: can be followed again", self._path)
         self._mark = mark
-        self._bad_mark = self._told_mark = None
+        self._bad_mark = self._told_mark = self.error = None
         is_new = planned != self._current
         self._coming = planned if is_new else None
         if is_new:
@@ -92,6 +100,7 @@ class PlanWatch:
         if mark == self._bad_mark and mark != self._told_mark:
             _log.warning("%s; the slots of before stay", error)
             self._told_mark = mark
+            self.error = str(error)
         self._bad_mark = mark
 
 

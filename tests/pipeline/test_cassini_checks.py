@@ -40,23 +40,25 @@ def score_by_stepping(shifts_s: dict[str, float], *, horizon_s: float, step_ns: 
     return 1 - float(np.maximum(0, n_up - 1).mean())
 
 
-def p90_s(*, shift_s: float, is_paced: bool) -> float:
-    """90th percentile of two VGG19-like jobs' iterations: at chance and free, or shifted and held to slots."""
+def p90_s(*, shift_s: float | None) -> float:
+    """90th percentile of two VGG19-like jobs' iterations: held to slots a shift apart, or at chance and free."""
     rng = np.random.default_rng(1)
     job = SimulatedJob.from_profile(replace(vgg(), jitter_frac=JITTER_FRAC), name="A")
     taken: list[float] = []
     for _ in range(N_RUNS):
-        if is_paced:
-            starts_s, paces = (0.0, shift_s), (Pace(period_s=SLOT_S), Pace(period_s=SLOT_S, shift_s=shift_s))
-        else:
-            starts_s, paces = (0.0, float(rng.uniform(0, job.natural_s))), (None, None)
+        apart_s = float(rng.uniform(0, job.natural_s)) if shift_s is None else shift_s
         jobs = [
-            replace(job, name=name, start_s=start_s, pace=pace)
-            for name, start_s, pace in zip("AB", starts_s, paces, strict=True)
+            replace(job, name=name, start_s=start_s, pace=None if shift_s is None else slots(start_s))
+            for name, start_s in (("A", 0.0), ("B", apart_s))
         ]
         told = simulate(jobs, capacity_bps=CAPACITY_BPS, n_iterations=N_ITERATIONS, rng=rng)
         taken += [duration_s for run in told.runs for duration_s in run.iteration_s.tolist()]
     return float(np.percentile(taken, 90))
+
+
+def slots(shift_s: float) -> Pace:
+    """Slots 4 % longer than the job, for it to catch up in."""
+    return Pace(period_s=SLOT_S, shift_s=shift_s)
 
 
 def test_jobs_of_40_and_60_ms_have_a_circle_of_120_ms_and_fit_10_ms_apart() -> None:
@@ -89,15 +91,15 @@ def test_two_vgg_jobs_fit_at_any_shift_of_114_to_141_ms_and_are_put_in_the_middl
 
 
 def test_two_vgg19_jobs_120_ms_apart_gain_a_quarter_and_more_at_the_90th_percentile() -> None:
-    # Published: 1.26. Ours says 1.35 (0.358 to 0.265 s): its jobs have all of their volume in one Up.
-    speedup = p90_s(shift_s=0.0, is_paced=False) / p90_s(shift_s=0.120, is_paced=True)
+    # Published: 1.26. Ours says 1.32 (0.350 to 0.265 s): its jobs have all of their volume in one Up.
+    speedup = p90_s(shift_s=None) / p90_s(shift_s=0.120)
     assert 1.26 <= speedup <= 1.40
 
 
 @pytest.mark.parametrize("shift_s", [0.120, 0.1275])
 def test_held_jobs_are_adjusted_less_than_twice_a_minute(shift_s: float) -> None:
-    job = SimulatedJob.from_profile(replace(vgg(), jitter_frac=JITTER_FRAC), name="A", pace=Pace(period_s=SLOT_S))
-    other = replace(job, name="B", start_s=shift_s, pace=Pace(period_s=SLOT_S, shift_s=shift_s))
+    job = SimulatedJob.from_profile(replace(vgg(), jitter_frac=JITTER_FRAC), name="A", pace=slots(0.0))
+    other = replace(job, name="B", start_s=shift_s, pace=slots(shift_s))
     told = simulate([job, other], capacity_bps=CAPACITY_BPS, n_iterations=4000)
     assert max(run.adjustments_per_min for run in told.runs) < 2
 

@@ -98,18 +98,87 @@ def test_counters_are_profiled_on_the_way(capsys: pytest.CaptureFixture[str]) ->
     assert answer["shifts"][1]["shift_s"] == pytest.approx(answer["shifts"][1]["pace_period_s"] / 2, rel=0.03)
 
 
+def hindered_jobs(path: Path, *, varies: float) -> list[str]:
+    """Two jobs as seen on a full link: 114 ms at 400 Mbit/s took 154, in half of the iterations ``varies`` more."""
+    hindered = vgg(period_s=0.295, up_s=0.154, rate_bps=0.114 / 0.154 * 400e6).to_dict()
+    hindered["phases"][0] |= {"peak_bps": 400e6, "width_low_s": 0.154, "width_high_s": 0.154 + varies}
+    path.write_text(json.dumps({"kind": "profile", "version": 1, "series": [hindered]}), encoding="utf-8")
+    return ["compat", "--job", f"A={path}", "--job", f"B={path}", "--capacity", "400Mbps", "--json"]
+
+
 def test_profiles_measured_on_a_shared_link_are_corrected_on_request(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    hindered = vgg(period_s=0.295, up_s=0.154, rate_bps=0.114 / 0.154 * 400e6).to_dict()
-    hindered["phases"][0]["peak_bps"] = 400e6
-    path = tmp_path / "hindered.json"
-    path.write_text(json.dumps({"kind": "profile", "version": 1, "series": [hindered]}), encoding="utf-8")
-    jobs = ["--job", f"A={path}", "--job", f"B={path}", "--capacity", "400Mbps", "--json"]
-    assert main(["compat", *jobs, "--shared"]) == 0
+    jobs = hindered_jobs(tmp_path / "hindered.json", varies=0.0)
+    assert main([*jobs, "--shared"]) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out)["shifts"][1]["shift_s"] == pytest.approx(0.1275)
     assert "295 ms was corrected to 255 ms" in captured.err
+    assert main(jobs) == 0
+    assert answer_of(capsys)["shifts"][1]["repeat_s"] == 0.295
+
+
+def test_profiles_that_look_hindered_are_corrected_unless_they_are_said_to_be_the_jobs_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = hindered_jobs(tmp_path / "hindered.json", varies=0.05)
+    assert main(jobs) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["shifts"][1]["repeat_s"] == pytest.approx(0.255)
+    assert "295 ms was corrected to 255 ms, what it would be alone; --alone takes it as it is" in captured.err
+    assert main([*jobs, "--alone"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["shifts"][1]["repeat_s"] == 0.295
+    assert "was probably measured while the link was full" in captured.err
+
+
+def test_explained_answer_tells_which_bursts_overlap_and_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = ["compat", "--job", f"A={VGG}", "--job", f"B={VGG}", "--capacity", "400Mbps", "--explain"]
+    assert main(jobs) == 0
+    told = capsys.readouterr().out
+    assert "before, by chance: demand exceeds 400 Mbit/s for 50.96 ms of every 255 ms, by 2.55 MB in all" in told
+    assert "after, at the best shifts: demand never exceeds 400 Mbit/s (score 1.000)" in told
+    assert "A up 1 + B up 1  50.96 ms, 2.55 MB  -" in told
+    assert "B up 1: from 0 µs for 114 ms at 400 Mbit/s" in told
+    assert main([*jobs, "--json"]) == 0
+    explanation = answer_of(capsys)["explanation"]
+    assert explanation["before"]["excess_bytes"] == pytest.approx(0.114**2 / 0.255 * 400e6 / 8)
+    assert main([*jobs, "--csv"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (row["overlap"], row["after_bytes"]) == ("A up 1 + B up 1", "0.0")
+
+
+def test_jobs_that_fit_leave_nothing_to_explain(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compat", "--job", f"A={VGG}", "--capacity", "400Mbps", "--explain"]) == 0
+    assert capsys.readouterr().out.endswith(
+        "after, at the best shifts: demand never exceeds 400 Mbit/s (score 1.000)\n"
+    )
+
+
+def test_answer_tells_its_bound_its_method_and_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = ["compat", "--job", f"A={VGG}", "--job", f"B={VGG}", "--capacity", "400Mbps", "--budget", "5s"]
+    assert main([*jobs, "--json"]) == 0
+    answer = answer_of(capsys)
+    assert (answer["method"], answer["bound"], answer["gap"], answer["is_proved"]) == ("exact kernel", 1.0, 0.0, True)
+    assert 0 < answer["elapsed_s"] < 60
+    assert main([*jobs, "--jitter", "0.1"]) == 0
+    told = capsys.readouterr().out
+    assert "no shifts score better than the best (exact kernel, " in told
+    assert "each job off by up to 10% of its period" in told
+    assert "B    127.5 ms  111.4 ms to 143.6 ms" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--budget", "0s"], "must be positive"),
+        (["--budget", "5"], "expected a number with a unit"),
+        (["--jitter", "0.7"], "must lie in 0 to 0.5"),
+    ],
+)
+def test_senseless_option_is_refused(options: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compat", "--job", f"A={VGG}", "--job", f"B={VGG}", "--capacity", "400Mbps", *options]) == 2
+    assert problem in capsys.readouterr().err
 
 
 def test_horizon_is_a_time(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from pipeline.compat.cassini import cassini_score
 from pipeline.compat.demand import demand_of
 from pipeline.compat.levels import Excess
-from pipeline.compat.robust import robust_excess
+from pipeline.compat.robust import under_jitter
 from pipeline.compat.timeline import Circle, excess_at
+from pipeline.deadline import Deadline
 from tests.pipeline.jobs import CAPACITY_BPS, demand_from, ticked_jobs, vgg
 from tests.reference import TickedJob, best_excess
 
@@ -21,32 +22,69 @@ def circle(*jobs: tuple[float, float]) -> Circle:
     return Circle(demands=demands, excess=Excess.over(CAPACITY_BPS))
 
 
-def sampled(timeline: Circle, shifts_ns: list[int], *, jitter_frac: float) -> float:
-    """Expected excess under uniform errors, by drawing them."""
+def sampled(timeline: Circle, shifts_ns: list[int], *, jitter_frac: float) -> list[float]:
+    """Excess under uniform errors, by drawing them."""
     rng = np.random.default_rng(2)
     reach_ns = [jitter_frac * demand.period_ns for demand in timeline.demands]
-    draws = [[s + round(rng.uniform(-r, r)) for s, r in zip(shifts_ns, reach_ns, strict=True)] for _ in range(4000)]
-    return float(np.mean([excess_at(timeline, draw) for draw in draws]))
+    draws = [[s + round(rng.uniform(-r, r)) for s, r in zip(shifts_ns, reach_ns, strict=True)] for _ in range(2000)]
+    return [excess_at(timeline, draw) for draw in draws]
 
 
 def test_robust_score_of_two_jobs_is_the_triangle_of_their_errors() -> None:
     # The errors' difference is triangular on ±25.5 ms; what lies beyond the slack of 13.5 ms overlaps.
     reach, slack = 0.0255, 0.0135
-    overlap = (reach - slack) ** 3 / (3 * reach**2)
-    found = robust_excess(circle((0.255, 0.114), (0.255, 0.114)), [0, 127_500_000]) / CAPACITY_BPS
-    assert found == pytest.approx(overlap / 0.255, rel=2e-3)
+    found = under_jitter(circle((0.255, 0.114), (0.255, 0.114)), [0, 127_500_000])
+    assert found.expected_bps / CAPACITY_BPS == pytest.approx((reach - slack) ** 3 / (3 * reach**2) / 0.255, rel=1e-9)
+    assert found.worst_bps / CAPACITY_BPS == pytest.approx((reach - slack) / 0.255, rel=1e-9)
+    assert found.is_worst_proved
+
+
+@pytest.mark.parametrize("shift_ns", [0, 17_000_000, 80_000_000])
+def test_robust_score_of_two_jobs_of_unlike_periods_is_what_drawing_errors_gives(shift_ns: int) -> None:
+    jobs = circle((0.3, 0.08), (0.2, 0.06))
+    found = under_jitter(jobs, [0, shift_ns], jitter_frac=0.07)
+    drawn = sampled(jobs, [0, shift_ns], jitter_frac=0.07)
+    assert found.expected_bps == pytest.approx(np.mean(drawn), rel=0.03)
+    assert max(drawn) * (1 - 1e-12) <= found.worst_bps <= max(drawn) * 1.05
 
 
 def test_robust_score_of_three_jobs_is_what_drawing_errors_gives() -> None:
     jobs = circle((0.3, 0.08), (0.3, 0.08), (0.3, 0.08))
     shifts_ns = [0, 100_000_000, 200_000_000]
-    found = robust_excess(jobs, shifts_ns, jitter_frac=0.1)
-    assert found == pytest.approx(sampled(jobs, shifts_ns, jitter_frac=0.1), rel=0.05)
+    found = under_jitter(jobs, shifts_ns, jitter_frac=0.1)
+    drawn = sampled(jobs, shifts_ns, jitter_frac=0.1)
+    assert found.expected_bps == pytest.approx(np.mean(drawn), rel=0.06)
+    # Two jobs move towards each other, or all three meet in the middle: 60 ms nearer, 20 ms apart at first.
+    assert max(drawn) <= found.worst_bps
+    assert found.worst_bps / CAPACITY_BPS == pytest.approx(0.04 / 0.3)
 
 
 def test_robust_score_without_jitter_is_the_score() -> None:
     jobs = circle((0.3, 0.15), (0.3, 0.2))
-    assert robust_excess(jobs, [0, 140_000_000], jitter_frac=0) == pytest.approx(excess_at(jobs, [0, 140_000_000]))
+    found = under_jitter(jobs, [0, 140_000_000], jitter_frac=0)
+    assert found.expected_bps == found.worst_bps == pytest.approx(excess_at(jobs, [0, 140_000_000]))
+
+
+def test_jobs_that_share_no_beat_lose_nothing_by_jitter() -> None:
+    jobs = circle((0.25513, 0.1), (0.2614, 0.1))
+    found = under_jitter(jobs, [0, 0])
+    assert found.expected_bps == pytest.approx(excess_at(jobs, [0, 0]))
+    assert found.worst_bps == pytest.approx(found.expected_bps, rel=1e-6)
+
+
+def test_jitter_that_may_be_half_a_period_is_chance() -> None:
+    jobs = circle((0.255, 0.114), (0.255, 0.114))
+    found = under_jitter(jobs, [0, 127_500_000], jitter_frac=0.5)
+    assert found.expected_bps / CAPACITY_BPS == pytest.approx((0.114 / 0.255) ** 2)
+    assert found.worst_bps / CAPACITY_BPS == pytest.approx(0.114 / 0.255)
+
+
+def test_end_of_the_time_leaves_a_few_errors_tried() -> None:
+    jobs = circle(*[(0.3, 0.05)] * 5)
+    over = Deadline(start_s=0.0, end_s=0.0, clock_s=lambda: 1.0)
+    hasty = under_jitter(jobs, [0, 60_000_000, 120_000_000, 180_000_000, 240_000_000], jitter_frac=0.1, deadline=over)
+    assert 0 <= hasty.expected_bps <= hasty.worst_bps
+    assert not hasty.is_worst_proved
 
 
 @settings(max_examples=20, deadline=None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tracemalloc
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
@@ -12,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.compat.bounds import coupling_bound, jensen_bound, lower_bound, tree_bound
-from pipeline.compat.classes import commensurate_classes, place_classes, seen_by
-from pipeline.compat.demand import Demand, demand_of
+from pipeline.compat.classes import seen_by
+from pipeline.compat.demand import demand_of
 from pipeline.compat.levels import Excess, levels_of
 from pipeline.compat.solver import place_jobs
-from pipeline.compat.timeline import Circle, Window, excess_at
+from pipeline.compat.timeline import Circle, excess_at
 from tests.pipeline.jobs import CAPACITY_BPS, demand_from, ticked_jobs, vgg
-from tests.reference import TickedJob, best_excess, mean_excess, on_off_optimum, window_excess
+from tests.reference import TickedJob, best_excess, mean_excess, on_off_optimum
 
 EQUAL = st.shared(st.integers(2, 8), key="period")
 ON_CLOCK = ticked_jobs(periods=EQUAL, max_phases=2)
@@ -117,49 +116,6 @@ def test_three_jobs_with_room_share_the_slack_evenly() -> None:
     gaps_ms = np.diff([*starts, 300_000_000]) / 1e6 - 60
     assert found.excess_bps == 0
     np.testing.assert_allclose(gaps_ms, 40, atol=1)
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.tuples(*[ticked_jobs(periods=st.integers(3, 7), max_phases=1)] * 2), CAPACITIES, st.integers(5, 40))
-def test_best_shift_over_a_window_is_the_best_of_all(
-    jobs: tuple[TickedJob, TickedJob], capacity: int, length: int
-) -> None:
-    window = Window(demands=[demand_from(job) for job in jobs], excess=Excess.over(capacity), length_ns=length)
-    found = place_jobs(window, bound_bps=0.0, rng=rng())
-    truth = min(float(window_excess(jobs, (0, s), capacity, length=length)) for s in range(jobs[1].period))
-    assert found.excess_bps == pytest.approx(truth, abs=1e-11)
-
-
-def incommensurate() -> list[Demand]:
-    periods_ns = (10_009, 10_037, 9_973)
-    return [
-        Demand(period_ns=period, edges_ns=np.array([0, period // 3]), rate_bps=np.array([9.0, 0.0]))
-        for period in periods_ns
-    ]
-
-
-def test_jobs_without_a_common_circle_score_as_by_chance_within_a_proved_gap() -> None:
-    demands = incommensurate()
-    found = place_classes(demands, pools=[range(3)], excess=Excess.over(10.0), rng=rng())
-    on = [(demand.period_ns // 3) / demand.period_ns for demand in demands]
-    chance = sum(
-        np.prod([p if bit else 1 - p for p, bit in zip(on, bits, strict=True)]) * max(0, 9 * sum(bits) - 10)
-        for bits in product((0, 1), repeat=3)
-    )
-    assert len(found.classes) == 3
-    assert found.placement.excess_bps == pytest.approx(chance, rel=1e-12)
-    # One ns of common divisor: shifts hardly matter, and the gap says how little.
-    assert 0 < found.placement.excess_bps - found.bound_bps < 0.002
-
-
-def test_two_commensurate_jobs_beside_a_stranger_are_still_moved_apart() -> None:
-    pair = Demand(period_ns=1_000, edges_ns=np.array([0, 400]), rate_bps=np.array([9.0, 0.0]))
-    stranger = Demand(period_ns=99_991, edges_ns=np.array([0, 20_000]), rate_bps=np.array([1.0, 0.0]))
-    demands = [pair, stranger, pair]
-    assert commensurate_classes([*demands], pool=range(3)) == ((0, 2), (1,))
-    found = place_classes(demands, pools=[range(3)], excess=Excess.over(10.0), rng=rng())
-    assert found.placement.shifts_ns == (0, 0, 500)
-    assert found.placement.excess_bps == 0
 
 
 def test_two_jobs_whose_circle_is_too_long_to_lay_out_count_at_any_phase_for_a_third() -> None:

@@ -30,6 +30,7 @@ ANSWERS: Final = {
     "profile": ["profile", "{lake}"],
     "analyze": ["analyze", "--lake", "{lake}", "--cluster", "{data}/cluster.toml"],
     "compat": ["compat", "--capacity", "400Mbps", "--job", "A={burst}", "--job", "B={burst}", "--json"],
+    "simulate": ["simulate", "--capacity", "400Mbps", "--job", "A={burst}", "--job", "B={burst}", "--jitter", "0.03"],
     "query": ["query", "jobs_by_link", "--lake", "{lake}", "--csv"],
     "sql": ["sql", "--lake", "{lake}", "select device, direction, unit, kind, layer from series order by all"],
     "report": ["report", "--lake", "{lake}", "-o", "{out}/again.html", "--force"],

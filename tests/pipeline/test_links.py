@@ -10,7 +10,7 @@ import pytest
 from pipeline.analysis import LinkAnalysis
 from pipeline.compat import solve
 from pipeline.links import settle_links
-from pipeline.shifts import recommend
+from pipeline.shifts import recommend_shifts
 from tests.pipeline.jobs import CAPACITY_BPS, measured, vgg
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ def job(ratio: float) -> TrafficProfile:
 
 def test_a_link_whose_own_slots_are_the_plans_stays_as_solved() -> None:
     pair = link("x", {"A": job(1.0), "B": job(1.0)})
-    (settled,) = settle_links([pair], recommend([pair]))
+    (settled,) = settle_links([pair], recommend_shifts([pair]))
     assert settled.compatibility == pair.compatibility
 
 
 def test_what_is_predicted_of_a_link_is_of_the_plans_slots() -> None:
     links = [link("x", {"A": job(1.0), "B": job(1.0)}), link("y", {"B": job(1.0), "C": job(1.04)})]
-    plan = recommend(links)
+    plan = recommend_shifts(links)
     assert plan.left_out == ()
     first, _ = settle_links(links, plan)
     slot_s = 0.255 * 1.04 * 1.04
@@ -49,7 +49,7 @@ def test_what_is_predicted_of_a_link_is_of_the_plans_slots() -> None:
 def test_a_link_that_the_plan_leaves_out_is_not_called_helped() -> None:
     links = [link(f"l{i}", {f"j{i}": job(1.1**i), f"j{i + 1}": job(1.1 ** (i + 1))}) for i in range(6)]
     assert {one.compatibility.verdict for one in links} == {"paced"}
-    for settled in settle_links(links, recommend(links)):
+    for settled in settle_links(links, recommend_shifts(links)):
         assert settled.compatibility.verdict == "futile"
         assert settled.compatibility.predicted == {}
         assert all(shift.pace_period_s is None for shift in settled.compatibility.shifts)
@@ -58,7 +58,7 @@ def test_a_link_that_the_plan_leaves_out_is_not_called_helped() -> None:
 def test_jobs_that_interleave_are_told_to_keep_what_holds_them() -> None:
     a, b = (replace(job(1.0), jitter_frac=0.006, anchor_ns=anchor_ns) for anchor_ns in (0, 127_500_000))
     pair = link("x", {"A": a, "B": b})
-    (settled,) = settle_links([pair], recommend([pair]))
+    (settled,) = settle_links([pair], recommend_shifts([pair]))
     assert settled.is_interleaved
     assert settled.compatibility.predicted == {}
     assert "keep what holds them there" in settled.compatibility.reason

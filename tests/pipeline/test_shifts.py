@@ -14,7 +14,7 @@ from pipeline.compat.demand import demand_of
 from pipeline.compat.levels import Excess
 from pipeline.compat.pacing import held_profile
 from pipeline.compat.timeline import Circle, excess_at
-from pipeline.shifts import ShiftPlan, is_interleaved, recommend
+from pipeline.shifts import PlanOptions, ShiftPlan, is_interleaved, recommend_shifts
 from pipeline.simulation import Pace, SimulatedJob, simulate
 from profiler.pacer import Pacer
 from tests.pipeline.jobs import SolvedJobs, measured, solved_link, vgg
@@ -54,7 +54,7 @@ def triangle(up_s: float) -> list[SolvedJobs]:
 
 def test_on_a_tree_every_link_has_its_optimum_at_once() -> None:
     links = chain(6, vgg(up_s=0.125))
-    plan = recommend(links)
+    plan = recommend_shifts(links)
     assert plan.gap == pytest.approx(0, abs=1e-12)
     for link in links:
         assert score_of(plan, link) == pytest.approx(link.compatibility.score_best, abs=1e-12)
@@ -65,7 +65,7 @@ def test_on_a_tree_every_link_has_its_optimum_at_once() -> None:
 def test_periods_of_a_tree_may_be_harmonic() -> None:
     fast, slow = vgg(period_s=0.1, up_s=0.03), vgg(period_s=0.2, up_s=0.05)
     links = [solved_link("x", {"A": fast, "B": slow}), solved_link("y", {"B": slow, "C": vgg(period_s=0.3, up_s=0.04)})]
-    plan = recommend(links)
+    plan = recommend_shifts(links)
     for link in links:
         assert score_of(plan, link) == pytest.approx(link.compatibility.score_best, abs=1e-12)
 
@@ -73,7 +73,7 @@ def test_periods_of_a_tree_may_be_harmonic() -> None:
 def test_paced_component_has_one_slot_period_the_longest() -> None:
     short, long = (measured(vgg(period_s=period_s), error_s=2e-4, jitter_frac=0.04) for period_s in (0.255, 0.258))
     links = [solved_link("x", {"A": short, "B": short}), solved_link("y", {"B": short, "C": long})]
-    plan = recommend(links)
+    plan = recommend_shifts(links)
     assert len({shift.pace_period_s for shift in plan.shifts}) == 1
     assert plan.shifts[0].pace_period_s == pytest.approx(0.258 * 1.04, rel=1e-6)
     assert plan.gap == pytest.approx(0, abs=1e-12)
@@ -86,7 +86,7 @@ def test_paced_component_has_one_slot_period_the_longest() -> None:
 def test_loop_that_fits_is_solved_though_traversal_alone_fails_it() -> None:
     # Three times 80 ms fit into 255 ms, but each pair alone would be half a period apart: A, B, A.
     links = triangle(0.08)
-    plan = recommend(links)
+    plan = recommend_shifts(links)
     assert plan.gap == pytest.approx(0, abs=1e-12)
     assert [score_of(plan, link) for link in links] == pytest.approx([1, 1, 1])
     assert plan.warnings == ()
@@ -94,7 +94,7 @@ def test_loop_that_fits_is_solved_though_traversal_alone_fails_it() -> None:
 
 def test_loop_that_cannot_fit_is_as_good_as_trying_every_shift_and_says_its_gap() -> None:
     links = triangle(0.114)
-    plan = recommend(links)
+    plan = recommend_shifts(links)
     total = sum(score_of(plan, link) for link in links)
     steps_ms = np.arange(0, 255, 0.5)
     b_ms, c_ms = steps_ms[:, None], steps_ms[None, :]
@@ -115,7 +115,7 @@ def overlap_ms(apart_ms: NDArray[np.float64]) -> NDArray[np.float64]:
 def test_both_directions_of_a_link_are_served_by_one_shift() -> None:
     job = measured(vgg(), error_s=2e-4, jitter_frac=0.04)
     links = [solved_link("forward", {"A": job, "B": job}), solved_link("backward", {"A": job, "B": job})]
-    plan = recommend(links)
+    plan = recommend_shifts(links)
     assert plan.gap == pytest.approx(0, abs=1e-12)
     assert plan.shifts_s["B"] == pytest.approx(0.255 * 1.04 / 2, abs=1e-4)
     assert plan.warnings == ()
@@ -126,28 +126,28 @@ def test_plan_names_every_job_and_leaves_free_ones_alone() -> None:
         solved_link("x", {"A": vgg(), "B": vgg()}),
         solved_link("wide", {"B": vgg(), "C": vgg()}, capacity_bps=1e9),
     ]
-    plan = recommend(links)
+    plan = recommend_shifts(links)
     assert sorted(plan.shifts_s) == ["A", "B", "C"]
     assert plan.shifts_s["C"] == 0
-    assert recommend([]).shifts == ()
+    assert recommend_shifts([]).shifts == ()
 
 
 def test_order_of_links_and_jobs_does_not_change_a_tree_plan() -> None:
     links = chain(3, vgg(up_s=0.12))
     turned = [solved_link(link.link, dict(reversed(link.demands.items()))) for link in reversed(links)]
-    assert recommend(links).shifts == recommend(turned).shifts
+    assert recommend_shifts(links).shifts == recommend_shifts(turned).shifts
 
 
 def test_a_plan_is_the_same_every_time_and_by_its_seed() -> None:
     links = triangle(0.114)
-    assert recommend(links).to_dict() == recommend(links).to_dict()
-    seeded = [recommend(links, rng=np.random.default_rng(3)).to_dict() for _ in range(2)]
+    assert recommend_shifts(links).to_dict() == recommend_shifts(links).to_dict()
+    seeded = [recommend_shifts(links, options=PlanOptions(seed=3)).to_dict() for _ in range(2)]
     assert seeded[0] == seeded[1]
 
 
 def test_the_pacer_follows_the_document(tmp_path: Path) -> None:
     job = measured(vgg(), error_s=2e-4, jitter_frac=0.04)
-    plan = recommend([solved_link("x", {"A": job, "B": job})])
+    plan = recommend_shifts([solved_link("x", {"A": job, "B": job})])
     document = plan.to_dict()
     assert (document["kind"], document["version"], document["anchor_ns"]) == ("shift_plan", 1, 0)
     path = tmp_path / "plan.json"
@@ -192,7 +192,7 @@ def test_a_slot_common_to_many_links_is_not_advised_where_it_slows_jobs() -> Non
     # Each pair alone fits and is worth pacing; all held to the longest of seven, 461 ms, stretch the first by 81 %.
     links = growing_chain(7, ratio=1.1)
     assert {link.compatibility.verdict for link in links} == {"paced"}
-    plan = recommend(links)
+    plan = recommend_shifts(links)
     assert all(shift.pace_period_s is None for shift in plan.shifts)
     assert plan.left_out == tuple((f"l{i}", "forward") for i in range(6))
     (warning,) = plan.warnings
@@ -202,7 +202,7 @@ def test_a_slot_common_to_many_links_is_not_advised_where_it_slows_jobs() -> Non
 @pytest.mark.parametrize("ratio", [1.0, 1.02, 1.04, 1.07])
 def test_no_job_of_a_paced_chain_is_slower_than_unmanaged(ratio: float) -> None:
     links = growing_chain(5, ratio=ratio)
-    plan = recommend(links)
+    plan = recommend_shifts(links)
     unmanaged = ShiftPlan(shifts=tuple(replace(shift, pace_period_s=None) for shift in plan.shifts), gap=0)
     with_plan, without = simulated_means_s(links, plan), simulated_means_s(links, unmanaged)
     assert all(with_plan[job] <= 1.02 * without[job] for job in with_plan)
@@ -213,8 +213,10 @@ def test_a_component_too_large_to_simulate_is_paced_only_if_that_stretches_no_jo
     pair = solved_link("x", {"A": job, "B": job})
     longer = [measured(vgg(period_s=0.255 * 1.01**i), error_s=2e-4, jitter_frac=0.03) for i in range(81)]
 
-    alike = recommend([between(pair, i, {f"j{i:03}": job, f"j{i + 1:03}": job}) for i in range(80)])
-    growing = recommend([between(pair, i, {f"j{i:03}": longer[i], f"j{i + 1:03}": longer[i + 1]}) for i in range(80)])
+    alike = recommend_shifts([between(pair, i, {f"j{i:03}": job, f"j{i + 1:03}": job}) for i in range(80)])
+    growing = recommend_shifts(
+        [between(pair, i, {f"j{i:03}": longer[i], f"j{i + 1:03}": longer[i + 1]}) for i in range(80)]
+    )
 
     assert (alike.left_out, alike.planned) == ((), {})
     assert [shift.pace_period_s for shift in alike.shifts] == pytest.approx([0.2652] * 81, abs=1e-6)
@@ -244,7 +246,7 @@ def test_jobs_that_are_interleaved_keep_the_period_that_they_have() -> None:
         pair = interleaved_pair(period_s=period_s, apart_s=period_s / 2)
         assert pair.compatibility.verdict == "paced"
         assert is_interleaved(pair)
-        plan = recommend([pair])
+        plan = recommend_shifts([pair])
         (slot_s,) = {shift.pace_period_s for shift in plan.shifts}
         assert slot_s == pytest.approx(0.2556, abs=1e-8)
         assert plan.shifts_s["B"] == pytest.approx(0.1278, abs=1e-3)
@@ -255,13 +257,13 @@ def test_jobs_that_are_interleaved_keep_the_period_that_they_have() -> None:
 def test_jobs_that_collide_or_wander_are_not_taken_for_interleaved(others: dict[str, float]) -> None:
     pair = interleaved_pair(**others)
     assert not is_interleaved(pair)
-    assert recommend([pair]).shifts[0].pace_period_s == pytest.approx(0.266 * 1.04, rel=1e-6)
+    assert recommend_shifts([pair]).shifts[0].pace_period_s == pytest.approx(0.266 * 1.04, rel=1e-6)
 
 
 def test_a_shift_that_lasts_can_be_applied_by_the_pacer_at_no_cost(tmp_path: Path) -> None:
     pair = solved_link("x", {"A": vgg(), "B": vgg()})
     assert pair.compatibility.verdict == "compatible"
-    plan = recommend([pair])
+    plan = recommend_shifts([pair])
     assert [(shift.pace_period_s, shift.stretch_frac) for shift in plan.shifts] == [(0.255, 0.0), (0.255, 0.0)]
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(plan.to_dict()))
@@ -269,5 +271,5 @@ def test_a_shift_that_lasts_can_be_applied_by_the_pacer_at_no_cost(tmp_path: Pat
 
 
 def test_a_shift_that_lasts_between_harmonic_jobs_keeps_each_period() -> None:
-    plan = recommend([solved_link("x", {"A": vgg(period_s=0.1, up_s=0.03), "B": vgg(period_s=0.2, up_s=0.05)})])
+    plan = recommend_shifts([solved_link("x", {"A": vgg(period_s=0.1, up_s=0.03), "B": vgg(period_s=0.2, up_s=0.05)})])
     assert {shift.job: shift.pace_period_s for shift in plan.shifts} == {"A": 0.1, "B": 0.2}

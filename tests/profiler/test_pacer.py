@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from profiler.pacer import Pacer, PlanError
+from tests.profiler.fake_clocks import FakeClock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,21 +20,6 @@ if TYPE_CHECKING:
 PERIOD_NS = 266_000_000
 SHIFT_NS = 133_000_000
 TOLERANCE_NS = 39_900_000
-
-
-class FakeClock:
-    """A wall clock in ns; a sleep moves it by the time asked for, or by 1 µs if that is less."""
-
-    def __init__(self, now_ns: int = 0) -> None:
-        self.now_ns = now_ns
-        self.slept_s: list[float] = []
-
-    def __call__(self) -> int:
-        return self.now_ns
-
-    def sleep(self, seconds: float) -> None:
-        self.slept_s.append(seconds)
-        self.now_ns += max(1_000, round(seconds * 1e9))
 
 
 def pacer_on(clock: FakeClock, **options: Any) -> Pacer:

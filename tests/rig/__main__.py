@@ -12,10 +12,11 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.printer import Format, JsonFlag, note, print_json, print_rows
-from profiler.errors import OffbeatError, UsageError
+from profiler.errors import UsageError
 from profiler.units import parse_duration_s
 from tests.rig.claim import Claim, Runs, measure_claim, paces_from_plan, paces_from_slots
 from tests.rig.errors import RigError
+from tests.rig.exits import exit_code_of
 from tests.rig.observers import capture_trunk, exec_prefix
 from tests.rig.registry import Entry, build, entries, is_orphan, stray_namespaces, sweep
 from tests.rig.requirements import missing_for_network, require
@@ -193,17 +194,7 @@ def claim(
 
 def main() -> int:
     """Run one command and return its exit code."""
-    try:
-        app()
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else 1
-    except UsageError as error:
-        note(f"rig: {error}")
-        return 2
-    except (OffbeatError, OSError) as error:
-        note(f"rig: {error}")
-        return 1
-    return 0
+    return exit_code_of(app)
 
 
 def _refuse_existing(paths: Iterable[Path], *, force: bool) -> None:

@@ -20,9 +20,21 @@ if TYPE_CHECKING:
     from tests.rig.rig import Rig
     from tests.rig.spec import JobSpec
 
-__all__ = ["Claim", "Mode", "Round", "Runs", "measure_claim", "paces_from_plan", "paces_from_slots"]
+__all__ = [
+    "Claim",
+    "Mode",
+    "Round",
+    "Runs",
+    "draw_jobs",
+    "measure",
+    "measure_claim",
+    "paces_from_plan",
+    "paces_from_slots",
+]
 
 Mode = Literal["unmanaged", "paced"]
+PACER_COUNTS: Final = ("n_adjustments", "adjustments_per_min", "n_let_go", "own_iteration_s")
+"""What is told of a pacer's statistics."""
 _SETTLE_S: Final = 2.0
 
 
@@ -44,18 +56,18 @@ class Runs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """One run of all jobs: what each job's iterations took in seconds, and its pacer's counts."""
+    """One run of all jobs: what each job's iterations took in seconds, and its pacer's statistics at the end."""
 
     i_round: int
     mode: Mode
     durations_s: Mapping[str, list[float]]
-    n_adjustments: Mapping[str, int]
+    pacers: Mapping[str, Mapping[str, Any]]
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one row a job."""
         head = {"round": self.i_round, "mode": self.mode}
         return [
-            {**head, "job": job, **summary_s(durations_s), "n_adjustments": self.n_adjustments[job]}
+            {**head, "job": job, **summary_s(durations_s), **{name: self.pacers[job][name] for name in PACER_COUNTS}}
             for job, durations_s in self.durations_s.items()
         ]
 
@@ -153,12 +165,52 @@ def measure_claim(rig: Rig, paces: Mapping[str, Pace], runs: Runs) -> Iterator[R
     """
     draws = random.Random(runs.seed)  # noqa: S311 - not cryptography
     for i_round in range(runs.n_rounds):
-        offsets_s = [draws.uniform(0, runs.offset_spread_s) for _ in rig.spec.jobs]
-        jobs = [replace(job, offset_s=at_s, seed=i_round) for job, at_s in zip(rig.spec.jobs, offsets_s, strict=True)]
+        jobs = draw_jobs(rig.spec.jobs, draws, i_round=i_round, spread_s=runs.offset_spread_s)
         for mode in get_args(Mode) if i_round % 2 == 0 else get_args(Mode)[::-1]:
-            paced = [replace(job, pace=paces.get(job.name) if mode == "paced" else None) for job in jobs]
             stem = runs.keep / f"round{i_round}_{mode}" if runs.keep else None
-            yield _round(_run(rig, paced, seconds=runs.seconds, stem=stem), i_round=i_round, mode=mode)
+            held = paces if mode == "paced" else {}
+            yield measure(rig, jobs, held, i_round=i_round, seconds=runs.seconds, stem=stem)
+
+
+def draw_jobs(jobs: Iterable[JobSpec], draws: random.Random, *, i_round: int, spread_s: float) -> list[JobSpec]:
+    """Return jobs with the start offsets and the jitter of a round."""
+    return [replace(job, offset_s=draws.uniform(0, spread_s), seed=i_round) for job in jobs]
+
+
+def measure(
+    rig: Rig,
+    jobs: Iterable[JobSpec],
+    paces: Mapping[str, Pace],
+    *,
+    i_round: int,
+    seconds: float,
+    stem: Path | None = None,
+) -> Round:
+    """Run jobs for a time, paced as given or unmanaged if no pace is, and return what their iterations took.
+
+    Parameters
+    ----------
+    rig : Rig
+        A rig that stands.
+    jobs : iterable of JobSpec
+        What to run.
+    paces : mapping of str to Pace
+        How each job is paced.
+    i_round : int
+        Number of the round, for the answer.
+    seconds : float
+        Length of what is measured, after two seconds more.
+    stem : Path or None
+        Where to keep the counters (``.csv.gz``) and truth (``.truth.json``); None samples no counters.
+
+    Raises
+    ------
+    RigError
+        If a job makes fewer than two iterations.
+    """
+    held = [replace(job, pace=paces.get(job.name)) for job in jobs]
+    mode: Mode = "paced" if paces else "unmanaged"
+    return _round(_run(rig, held, seconds=seconds, stem=stem), i_round=i_round, mode=mode)
 
 
 def _run(rig: Rig, jobs: list[JobSpec], *, seconds: float, stem: Path | None) -> Truth:
@@ -182,5 +234,5 @@ def _round(truth: Truth, *, i_round: int, mode: Mode) -> Round:
         i_round=i_round,
         mode=mode,
         durations_s={job: told.durations_s() for job, told in truth.items()},
-        n_adjustments={job: told.pacer["n_adjustments"] for job, told in truth.items()},
+        pacers={job: told.pacer for job, told in truth.items()},
     )

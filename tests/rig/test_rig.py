@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import subprocess
 import sys
 import time
@@ -136,3 +137,38 @@ def test_jobs_that_collide_iterate_faster_when_the_pacer_holds_them_apart(rig: R
             break
     assert speedup["p50"] > 1.08
     assert speedup["p90"] > 1.05
+
+
+def test_a_plan_written_anew_is_taken_up_by_both_ranks_while_they_train(rig: Rig, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+
+    def put_plan(period_s: float) -> None:
+        shift = {"job": "A", "shift_s": 0.0, "pace_period_s": period_s}
+        partial = tmp_path / "plan.partial"
+        partial.write_text(json.dumps({"kind": "shift_plan", "version": 1, "shifts": [shift]}), encoding="ascii")
+        partial.replace(plan)
+
+    put_plan(0.4)
+    rig.start([replace(rig.spec.jobs[0], pace=Pace(plan=str(plan)))])
+    time.sleep(3.0)
+    put_plan(0.5)
+    written_ns = time.time_ns()
+    time.sleep(10.0)
+    told = rig.stop()["A"]
+    # It counts from 5 s after it was written; ranks that took it up apart would wait for each other's slots.
+    before = told.between(0, written_ns + 4_500_000_000).durations_s()[1:]
+    after = told.between(written_ns + 6_500_000_000, time.time_ns()).durations_s()
+    assert median(before) == pytest.approx(0.4, abs=0.01)
+    assert median(after) == pytest.approx(0.5, abs=0.01)
+    assert (told.pacer["n_plans"], told.pacer["period_s"], told.pacer["state"]) == (1, 0.5, "held")
+
+
+def test_slots_shorter_than_a_jobs_iterations_are_let_go_and_cost_it_next_to_nothing(rig: Rig) -> None:
+    rig.start([replace(rig.spec.jobs[0], pace=Pace(period_s=0.2))])
+    time.sleep(10.0)
+    told = rig.stop()["A"]
+    assert told.pacer["state"] == "let_go"
+    assert 5 <= told.pacer["n_adjustments"] <= 6
+    assert "longer than the slots" in told.pacer["reason"]
+    # Each of the five missed slots takes 0.4 s; all the others would too, were they not let go.
+    assert median(told.durations_s()[8:]) == pytest.approx(0.255, rel=0.1)

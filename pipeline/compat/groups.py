@@ -1,0 +1,56 @@
+"""`groups_of`: jobs that keep a phase relative to each other, each group on the timeline that judges its shifts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipeline.compat.classes import seen_by
+from pipeline.compat.timeline import Circle
+
+if TYPE_CHECKING:
+    from pipeline.compat.horizon import BestShifts
+    from pipeline.compat.kernel import ShiftCurve
+    from pipeline.compat.levels import Excess
+    from pipeline.compat.timeline import Timeline
+
+__all__ = ["Group", "groups_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Some jobs, by index, at their shifts; the excess of the timeline counts all other traffic of the link."""
+
+    members: tuple[int, ...]
+    timeline: Timeline
+    shifts_ns: tuple[int, ...]
+
+    def curve(self, place: int) -> ShiftCurve:
+        """Return the mean excess against the shift of the member at a place, the others standing still."""
+        beside = [i for i in range(len(self.members)) if i != place]
+        return self.timeline.curve(place, shifts_ns=self.shifts_ns, beside=beside)
+
+
+def groups_of(best: BestShifts, *, excess: Excess, horizon_s: float | None) -> tuple[Group, ...]:
+    """Return the groups of several jobs; none where phases are lost before the horizon ends."""
+    if best.timeline is not None:
+        return (_group(range(len(best.demands)), best.timeline, shifts_ns=best.shifts_ns),)
+    if horizon_s is not None:
+        return ()
+    return tuple(
+        _group(
+            members,
+            Circle(
+                demands=[best.demands[i] for i in members],
+                excess=seen_by(i_class, best.classes, demands=best.demands, shifts=best.shifts_ns, excess=excess),
+            ),
+            shifts_ns=best.shifts_ns,
+        )
+        for i_class, members in enumerate(best.classes)
+        if len(members) > 1
+    )
+
+
+def _group(members: Sequence[int], timeline: Timeline, *, shifts_ns: Sequence[int]) -> Group:
+    return Group(members=tuple(members), timeline=timeline, shifts_ns=tuple(shifts_ns[i] for i in members))
