@@ -5,17 +5,17 @@ counters -> a profile a port -> jobs that meet on links -> what each would do al
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.analysis import Analysis, LinkAnalysis, Skipped
+from pipeline.clusters import know_cluster
 from pipeline.links import settle_links, solve_links
 from pipeline.meetings import find_meetings, job_profiles, own_profiles
 from pipeline.omissions import omissions
 from pipeline.profiles import profile_lake, profile_tables
 from pipeline.shifts import recommend_shifts
 from pipeline.sql import open_lake
-from pipeline.topology import read_cluster
 from profiler.store import Lake
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = ["Analysis", "LinkAnalysis", "Skipped", "analyze"]
 def analyze(
     lake: str | Path,
     *,
-    cluster: str | Path | None = None,
+    cluster: str | Path | Sequence[str | Path] | None = None,
     on_port: Callable[[int, int], None] = lambda _n_done, _n_ports: None,
 ) -> Analysis:
     """Find the beat of every port, the jobs that meet on links, and the shifts that keep them apart.
@@ -40,20 +40,20 @@ def analyze(
     lake
         Folder of the lake.
     cluster
-        TOML file of links and jobs; by default those that the lake knows from an earlier analysis.
+        Files that know links and jobs, see `pipeline.topology.read_cluster`; by default those that the lake knows from
+        an earlier analysis.
     on_port
         Called after each port with the number of ports done and their total.
 
     Raises
     ------
     BadInput
-        If the cluster file is missing or wrong.
+        If a cluster file is missing or wrong.
     LakeError
         If the lake is missing or damaged, or cannot be written.
     """
     store = Lake.open(lake)
-    if cluster is not None:
-        store.replace_all(read_cluster(cluster).to_tables())
+    unplaced = know_cluster(store, cluster)
     with open_lake(store.root) as database:
         ports = database.run("series_by_port").to_pylist()
     series = profile_lake(store, ports, on_port=on_port)
@@ -75,7 +75,7 @@ def analyze(
         jobs={job: profile for job, profile in own.items() if profile.status == "periodic"},
         links=settle_links(solved, plan),
         plan=plan,
-        skipped=omissions(jobs=jobs, ports=ports, profiles=profiles),
+        skipped=(*unplaced, *omissions(jobs=jobs, ports=ports, profiles=profiles)),
     )
     store.replace_all(analysis.to_tables())
     return analysis

@@ -27,7 +27,8 @@ __all__ = ["analyze"]
 def analyze(
     lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake.")],
     cluster: Annotated[
-        Path | None, typer.Option("--cluster", help="TOML file of links and jobs; else those the lake knows.")
+        list[Path] | None,
+        typer.Option("--cluster", help="File that knows links or jobs; may be repeated. Else what the lake knows."),
     ] = None,
     plan: Annotated[Path | None, typer.Option("--plan", help="Write the plan that the pacer reads.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --plan if it exists.")] = False,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from profiler.collectors import OpenCounter
+    from profiler.collectors import AnyCounter
 
 MS = 1_000_000
 WALL_NS = 1_796_000_000_000_000_000
@@ -62,7 +62,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def counters(tree: Path) -> Iterator[tuple[OpenCounter, ...]]:
+def counters(tree: Path) -> Iterator[tuple[AnyCounter, ...]]:
     with ExitStack() as files:
         yield files.enter_context(opened(find_sources(tree), host="h1")).counters
 
@@ -71,7 +71,7 @@ def run(sampler: Sampler, *, duration_s: float | None, stop: Callable[[], bool] 
     return list(sampler.chunks(stop=stop, duration_s=duration_s))
 
 
-def test_ticks_stand_an_interval_apart_for_the_time_asked(counters: tuple[OpenCounter, ...]) -> None:
+def test_ticks_stand_an_interval_apart_for_the_time_asked(counters: tuple[AnyCounter, ...]) -> None:
     sampler = Sampler(counters, interval_s=0.001, clock=FakeClock().clock())
     chunks = run(sampler, duration_s=1.0)
     t_ns = np.concatenate([chunk.t_ns for chunk in chunks], axis=1)
@@ -84,7 +84,7 @@ def test_ticks_stand_an_interval_apart_for_the_time_asked(counters: tuple[OpenCo
 
 
 def test_each_value_is_stamped_just_after_its_own_read_with_the_time_the_read_took(
-    counters: tuple[OpenCounter, ...],
+    counters: tuple[AnyCounter, ...],
 ) -> None:
     (chunk,) = run(Sampler(counters, interval_s=0.001, clock=FakeClock().clock()), duration_s=0.01)
     np.testing.assert_array_equal(np.diff(chunk.t_ns, axis=0), READ_NS)
@@ -93,7 +93,7 @@ def test_each_value_is_stamped_just_after_its_own_read_with_the_time_the_read_to
     assert chunk.counters == counters
 
 
-def test_dithered_ticks_stand_in_their_intervals_and_none_is_missed(counters: tuple[OpenCounter, ...]) -> None:
+def test_dithered_ticks_stand_in_their_intervals_and_none_is_missed(counters: tuple[AnyCounter, ...]) -> None:
     draws = np.random.default_rng(1)
     sampler = Sampler(counters, interval_s=0.01, clock=FakeClock().clock(), dither=draws.random)
 
@@ -107,7 +107,7 @@ def test_dithered_ticks_stand_in_their_intervals_and_none_is_missed(counters: tu
     assert (chunk.t_ns[0] - chunk.t_ns[0][0] < np.arange(1, 22) * 10 * MS).all()
 
 
-def test_missed_ticks_are_counted_and_the_next_sample_is_flagged(counters: tuple[OpenCounter, ...]) -> None:
+def test_missed_ticks_are_counted_and_the_next_sample_is_flagged(counters: tuple[AnyCounter, ...]) -> None:
     clock = FakeClock(late={20: 3 * MS + MS // 2})
     sampler = Sampler(counters, interval_s=0.001, clock=clock.clock())
     chunks = run(sampler, duration_s=0.1)
@@ -121,14 +121,14 @@ def test_missed_ticks_are_counted_and_the_next_sample_is_flagged(counters: tuple
     assert abs(int(t_ns[0, -1] - t_ns[0, 0]) - 100 * MS) < 50 * READ_NS, "lateness must not add up"
 
 
-def test_a_late_tick_is_not_a_missed_one(counters: tuple[OpenCounter, ...]) -> None:
+def test_a_late_tick_is_not_a_missed_one(counters: tuple[AnyCounter, ...]) -> None:
     clock = FakeClock(late=dict.fromkeys(range(0, 100, 3), 7 * MS // 10))
     sampler = Sampler(counters, interval_s=0.001, clock=clock.clock())
     run(sampler, duration_s=0.1)
     assert (sampler.n_ticks, sampler.n_missed) == (101, 0)
 
 
-def test_a_stop_is_heeded_within_50_ms_and_keeps_the_ticks_read(counters: tuple[OpenCounter, ...]) -> None:
+def test_a_stop_is_heeded_within_50_ms_and_keeps_the_ticks_read(counters: tuple[AnyCounter, ...]) -> None:
     fake = FakeClock()
     sampler = Sampler(counters, interval_s=60.0, clock=fake.clock())
     start_ns = fake.now_ns
@@ -137,7 +137,7 @@ def test_a_stop_is_heeded_within_50_ms_and_keeps_the_ticks_read(counters: tuple[
     assert fake.now_ns - start_ns < 61_060 * MS
 
 
-def test_a_counter_that_vanishes_is_dropped_and_the_others_go_on(tree: Path, counters: tuple[OpenCounter, ...]) -> None:
+def test_a_counter_that_vanishes_is_dropped_and_the_others_go_on(tree: Path, counters: tuple[AnyCounter, ...]) -> None:
     def vanish(n_sleeps: int) -> None:
         if n_sleeps == 100:
             for file in (tree / "class/net/eth0/statistics").iterdir():
@@ -153,7 +153,7 @@ def test_a_counter_that_vanishes_is_dropped_and_the_others_go_on(tree: Path, cou
     assert sampler.n_missed == 1
 
 
-def test_it_ends_when_no_counter_is_left(tree: Path, counters: tuple[OpenCounter, ...]) -> None:
+def test_it_ends_when_no_counter_is_left(tree: Path, counters: tuple[AnyCounter, ...]) -> None:
     def vanish(n_sleeps: int) -> None:
         if n_sleeps == 10:
             for file in tree.rglob("statistics/*"):
@@ -183,12 +183,12 @@ def test_what_no_counter_can_hold_is_flagged_and_cut_off(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("interval_s", [0.0, 0.0004999, -1.0])
-def test_an_interval_that_cannot_be_kept_is_refused(counters: tuple[OpenCounter, ...], interval_s: float) -> None:
+def test_an_interval_that_cannot_be_kept_is_refused(counters: tuple[AnyCounter, ...], interval_s: float) -> None:
     with pytest.raises(UsageError, match=r"too short to be kept; take 0\.5 ms or more"):
         Sampler(counters, interval_s=interval_s)
 
 
-def test_progress_is_told_in_seconds_and_words(counters: tuple[OpenCounter, ...]) -> None:
+def test_progress_is_told_in_seconds_and_words(counters: tuple[AnyCounter, ...]) -> None:
     sampler = Sampler(counters, interval_s=0.001, clock=FakeClock().clock())
     run(sampler, duration_s=1.0)
     assert sampler.elapsed_s == pytest.approx(1.001)
