@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipeline.compat.hold import slip_of
+from pipeline.compat.plateaus import with_ranges
 from pipeline.compat.prediction import predict
 from pipeline.compat.result import JobShift
 from pipeline.compat.verdict import LASTING_S, Evidence, judge_contention, judge_demand, judge_pacing, judge_shift
@@ -112,15 +113,7 @@ def _needed_s(findings: Findings) -> float:
 
 
 def _best_shifts(findings: Findings) -> tuple[JobShift, ...]:
+    placed = zip(findings.members.demands, findings.best.shifts_ns, findings.ranges, strict=True)
     return tuple(
-        JobShift(
-            job=name,
-            shift_s=shift_ns / NS_PER_S,
-            repeat_s=ranges.repeat_s,
-            plateau_s=ranges.plateau_s,
-            good_shifts_s=ranges.good_shifts_s,
-        )
-        for name, shift_ns, ranges in zip(
-            findings.members.demands, findings.best.shifts_ns, findings.ranges, strict=True
-        )
+        with_ranges(JobShift(job=name, shift_s=shift_ns / NS_PER_S), ranges) for name, shift_ns, ranges in placed
     )

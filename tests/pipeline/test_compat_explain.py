@@ -183,7 +183,8 @@ def test_overlaps_add_up_to_the_scores(jobs: list[TickedJob], capacity: int) -> 
     answer = solve(profiles, capacity_bps=capacity)
     told = answer.explain()
     assert score_of(told.before, capacity_bps=capacity) == pytest.approx(answer.score_random, abs=1e-9)
-    assert score_of(told.after, capacity_bps=capacity) == pytest.approx(answer.score_best, abs=1e-9)
+    advised = answer.score_paced if answer.verdict == "paced" else answer.score_best
+    assert score_of(told.after, capacity_bps=capacity) == pytest.approx(advised, abs=1e-9)
     assert sums(told) == pytest.approx((told.before.excess_bytes, told.after.excess_bytes))
 
 
@@ -210,7 +211,7 @@ def test_hundreds_of_jobs_are_told_of_by_those_that_vary_most_and_nothing_is_los
     answer = solve(jobs, capacity_bps=CAPACITY_BPS, budget_s=1.0)
     scenes = answer.scenes
     assert scenes is not None
-    assert len(causes_of(scenes.before)) <= 20_000
+    assert len(causes_of(scenes.before)) <= 4096
     told = answer.explain()
     assert len(told.overlaps) == 20
     assert told.rest is not None
