@@ -158,6 +158,8 @@ def test_no_link_and_wishes_that_are_unknown_are_refused() -> None:
         rank([FINE], profiles=profiles, topology=two_racks(1e9), by="luck")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="sharing 'maybe': expected refused, allowed"):
         rank([FINE], profiles=profiles, topology=two_racks(1e9), sharing="maybe")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="budget_s nan: must be positive"):
+        rank([FINE], profiles=profiles, topology=two_racks(1e9), budget_s=math.nan)
 
 
 def test_a_file_holds_candidates_with_hosts_in_words_or_parts(tmp_path: Path) -> None:
