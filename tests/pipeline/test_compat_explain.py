@@ -164,7 +164,7 @@ def test_time_of_two_jobs_is_what_ticks_count(jobs: tuple[TickedJob, TickedJob],
 
 
 @settings(max_examples=30)
-@given(st.tuples(*[ticked_jobs(periods=PERIODS)] * 3), st.integers(0, 11), st.sampled_from([None, 7, 25]))
+@given(st.tuples(*[ticked_jobs(periods=PERIODS)] * 3), st.integers(0, 11), st.sampled_from([None, 7, 25, 100]))
 def test_time_of_three_jobs_is_what_ticks_count(jobs: tuple[TickedJob, ...], shift: int, window: int | None) -> None:
     profiles = [profile_from(job) for job in jobs if any(job.rates)]
     parts = [part(profile, shift_ns=i * shift * 1_000_000) for i, profile in enumerate(profiles)]
@@ -194,6 +194,13 @@ def test_overlaps_over_a_horizon_add_up_to_its_score() -> None:
     told = answer.explain()
     assert score_of(told.after, capacity_bps=CAPACITY_BPS) == pytest.approx(answer.score_best, abs=1e-9)
     assert score_of(told.before, capacity_bps=CAPACITY_BPS) == pytest.approx(answer.score_random, abs=1e-9)
+
+
+def test_horizon_of_many_circles_and_a_rest_is_told_by_both() -> None:
+    jobs = {"A": vgg(period_s=0.3), "B": vgg(period_s=0.2, up_s=0.1)}
+    answer = solve(jobs, capacity_bps=CAPACITY_BPS, horizon_s=1e5 + 0.25)
+    told = answer.explain()
+    assert score_of(told.after, capacity_bps=CAPACITY_BPS) == pytest.approx(answer.score_best, abs=1e-12)
 
 
 def test_overlap_of_strangers_is_the_product_of_their_shares() -> None:

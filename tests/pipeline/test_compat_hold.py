@@ -17,7 +17,7 @@ from pipeline.compat.kernel import shift_curve
 from pipeline.compat.levels import Excess
 from pipeline.compat.observed import observed_shifts_ns
 from pipeline.compat.relations import Beat, relation_between, tie_periods
-from pipeline.compat.standing import curves_at
+from pipeline.compat.standing import Standing, curves_at
 from pipeline.compat.timeline import Circle, Window
 from tests.pipeline.jobs import CAPACITY_BPS, vgg
 
@@ -139,3 +139,15 @@ def test_curves_of_many_jobs_are_those_of_each_beside_the_others(kind: str) -> N
         at_ns = rng.integers(0, curve.period_ns, 50)
         assert curve.period_ns == expected.period_ns
         assert curve.at(at_ns) == pytest.approx(expected.at(at_ns), abs=1.0)
+
+
+def test_job_that_moves_among_many_leaves_where_it_was() -> None:
+    rng = np.random.default_rng(5)
+    demands = [demand_of(vgg(period_s=0.06, up_s=0.004 * (1 + i), rate_bps=3e7)) for i in range(10)]
+    timeline = Circle(demands=demands, excess=Excess.over(1e8))
+    standing = Standing(timeline, [0] * 10)
+    for i_job, shift_ns in enumerate(rng.integers(0, 60_000_000, 10).tolist()):
+        standing.move(i_job, shift_ns)
+    expected = timeline.curve(3, shifts_ns=standing.shifts_ns, beside=[j for j in range(10) if j != 3])
+    at_ns = rng.integers(0, 60_000_000, 50)
+    assert standing.curve(3).at(at_ns) == pytest.approx(expected.at(at_ns), abs=1.0)
