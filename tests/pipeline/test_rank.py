@@ -90,7 +90,7 @@ def test_jobs_in_a_ring_get_the_shifts_that_are_best_for_all_links_together(jobs
     assert found.score_mean is not None
     assert found.score_bound is not None
     assert found.score_mean <= best + 1e-9
-    assert found.score_mean >= best - 0.02
+    assert found.score_mean >= best - 0.05
     assert found.score_bound >= best - 1e-9
 
 
