@@ -13,7 +13,7 @@ from pipeline.cli.progress import port_progress
 from profiler.errors import UsageError
 from profiler.units import parse_duration_s
 
-__all__ = ["rank"]
+__all__ = ["By", "rank"]
 
 
 class By(StrEnum):
