@@ -11,8 +11,9 @@ import typer
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
 from pipeline.cli.progress import port_progress
 from profiler.errors import UsageError
+from profiler.units import parse_duration_s
 
-__all__ = ["rank"]
+__all__ = ["By", "rank"]
 
 
 class By(StrEnum):
@@ -44,6 +45,10 @@ def rank(
     share_ports: Annotated[
         bool, typer.Option("--share-ports", help="Judge candidates too in which jobs share a port of a host.")
     ] = False,
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", metavar="TIME", help="How long to judge candidates, in their order, such as 10s."),
+    ] = None,
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
@@ -69,6 +74,7 @@ def rank(
 
     if lake is None and cluster is None:
         raise UsageError("rank: give --lake, or --cluster with what each job sends as --job NAME=PROFILE")
+    budget_s = None if budget is None else parse_duration_s(budget)
     placements = read_candidates(candidates)
     given = read_job_profiles(job or [])
     if lake is not None:
@@ -83,6 +89,7 @@ def rank(
         topology=topology,
         by=by.value,
         sharing="allowed" if share_ports else "refused",
+        budget_s=budget_s,
     )
     chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
     if chosen is Format.JSON:

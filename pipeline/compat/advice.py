@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pipeline.compat.evidence import Evidence
 from pipeline.compat.hold import slip_of
+from pipeline.compat.plateaus import with_ranges
 from pipeline.compat.prediction import predict
 from pipeline.compat.result import JobShift
-from pipeline.compat.verdict import LASTING_S, Evidence, judge_contention, judge_demand, judge_pacing, judge_shift
+from pipeline.compat.verdict import LASTING_S, judge_contention, judge_demand, judge_pacing, judge_shift
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -45,15 +47,16 @@ def advise(findings: Findings, *, rng: np.random.Generator) -> Advice:
     judgement = judge_demand(findings.members, evidence=evidence, capacity_bps=findings.terms.capacity_bps)
     if judgement is not None:
         return Advice(verdict=judgement.verdict, reason=judgement.reason, shifts=shifts)
-    lasting = judge_shift(evidence, needed_s=_needed_s(findings))
-    if lasting is None or evidence.is_pacing_better:
+    lasts = evidence.lasts(_needed_s(findings))
+    if not lasts or evidence.is_pacing_better:
         paced = _advise_pacing(findings, evidence=evidence, shifts=shifts, rng=rng)
-        if lasting is None or paced.verdict == "paced":
+        if not lasts or paced.verdict == "paced":
             return paced
     prediction = _predicted(findings, shifts=shifts, rng=rng)
+    judgement = judge_shift(evidence, prediction=prediction)
     return Advice(
-        verdict=lasting.verdict,
-        reason=lasting.reason,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
         shifts=shifts,
         predicted=prediction.figures("shifted") if prediction else {},
         warnings=prediction.warnings if prediction else (),
@@ -86,6 +89,7 @@ def _evidence(findings: Findings) -> Evidence:
     stretched = max(findings.paced.shifts, key=lambda shift: shift.stretch_frac or 0.0)
     stretch_frac, slot_s = stretched.stretch_frac or 0.0, stretched.pace_period_s or 0.0
     return Evidence(
+        score_now=findings.score(findings.now_bps),
         score_best=findings.score(findings.best.excess_bps),
         score_random=findings.score(findings.random_bps),
         score_paced=findings.score(findings.paced.excess_bps),
@@ -112,15 +116,7 @@ def _needed_s(findings: Findings) -> float:
 
 
 def _best_shifts(findings: Findings) -> tuple[JobShift, ...]:
+    placed = zip(findings.members.demands, findings.best.shifts_ns, findings.ranges, strict=True)
     return tuple(
-        JobShift(
-            job=name,
-            shift_s=shift_ns / NS_PER_S,
-            repeat_s=ranges.repeat_s,
-            plateau_s=ranges.plateau_s,
-            good_shifts_s=ranges.good_shifts_s,
-        )
-        for name, shift_ns, ranges in zip(
-            findings.members.demands, findings.best.shifts_ns, findings.ranges, strict=True
-        )
+        with_ranges(JobShift(job=name, shift_s=shift_ns / NS_PER_S), ranges) for name, shift_ns, ranges in placed
     )

@@ -149,7 +149,7 @@ def kinks_for(n_fixed: int, n_moving: int) -> Kinks:
 def board_of(demands: Sequence[Demand], *, excess: Excess, window_ns: int | None) -> Board:
     """Lay some demands out over a window, or on their common circle if none is given."""
     length_ns = math.lcm(*(demand.period_ns for demand in demands)) if window_ns is None else window_ns
-    n_edges = 2 + sum(demand.edges_ns.size * (length_ns // demand.period_ns + 1) for demand in demands)
+    n_edges = 2 + sum(demand.edges_ns.size * -(-length_ns // demand.period_ns) for demand in demands)
     return Board(
         jobs=packed_of(demands),
         length_ns=length_ns,

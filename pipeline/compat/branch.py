@@ -48,7 +48,7 @@ MAX_JOBS: Final = 24
 CHUNK_KINKS: Final = 20_000
 """Kinks between two looks at the deadline: about a millisecond."""
 
-MAX_CANDIDATES: Final = 200_000
+MAX_CANDIDATES: Final = 40_000
 """With more meetings of edges than this not even the first level of the search would end."""
 
 

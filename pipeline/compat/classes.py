@@ -8,7 +8,6 @@ against each other, and what that can matter at most is the gap (`pipeline.compa
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -16,24 +15,21 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pipeline.compat.bounds import lower_bound
+from pipeline.compat.class_sweep import place_each
 from pipeline.compat.commensurate import commensurate_classes
-from pipeline.compat.level_floor import gathered_levels, least_spread
+from pipeline.compat.kinks import FLAT_FRAC
+from pipeline.compat.level_floor import gathered_levels, gathered_without_each, least_spread
 from pipeline.compat.levels import MAX_LEVELS, independent_levels, levels_of
-from pipeline.compat.placement import Placement
-from pipeline.compat.solver import place_jobs
 from pipeline.compat.strangers import Band, fits_circle, most_of_phases, settled
-from pipeline.compat.timeline import Circle
 from pipeline.deadline import NEVER
 
 if TYPE_CHECKING:
     from pipeline.compat.demand import Demand
     from pipeline.compat.levels import Excess
+    from pipeline.compat.placement import Placement
     from pipeline.deadline import Deadline
 
 __all__ = ["ClassedPlacement", "commensurate_classes", "fits_circle", "place_classes", "seen_by"]
-
-N_SWEEPS: Final = 3
-"""How often each class is solved again against the others' levels."""
 
 CLOSE_FRAC: Final = 0.02
 """A gap of this share of the capacity is not worth the milliseconds of a linear programme."""
@@ -95,73 +91,32 @@ def place_classes(
     movable = [members for members in classes if len(members) > 1]
     alone = [levels_of(demands[i]) for members in classes if len(members) == 1 for i in members]
     beside = replace(excess, others=independent_levels([excess.others, *alone]))
-    placement = _sweep(demands, movable, excess=beside, rng=rng, deadline=deadline)
+    placement = place_each(demands, movable, excess=beside, rng=rng, deadline=deadline)
     bands = ([Band.of(demands, members) for members in classes if members[0] in pool] for pool in pools)
     residual_bps = sum(map(most_of_phases, bands))
     if len(movable) <= 1 and beside.others.rate_bps.size < MAX_LEVELS:
         bound_bps = placement.bound_bps - residual_bps
     else:
-        bound_bps = _floor(demands, classes, excess=excess, rng=rng, deadline=deadline) - residual_bps
+        bound_bps = _floor(demands, classes, excess=excess) - residual_bps
     if len(pools) == 1 and len(classes) > 1:
         placement = settled(placement, demands=demands, classes=classes, excess=excess)
     if placement.excess_bps > bound_bps + CLOSE_FRAC * excess.capacity_bps:
         bound_bps = max(bound_bps, lower_bound(demands, excess=excess))
-    return ClassedPlacement(
-        placement=placement, bound_bps=max(0.0, min(bound_bps, placement.excess_bps)), classes=classes
-    )
+    bound_bps = max(0.0, min(bound_bps, placement.excess_bps))
+    is_proved = placement.excess_bps <= bound_bps + FLAT_FRAC * sum(demand.peak_bps for demand in demands)
+    placement = replace(placement, bound_bps=bound_bps, is_proved=is_proved)
+    return ClassedPlacement(placement=placement, bound_bps=bound_bps, classes=classes)
 
 
-def _sweep(
-    demands: Sequence[Demand],
-    movable: Sequence[tuple[int, ...]],
-    *,
-    excess: Excess,
-    rng: np.random.Generator,
-    deadline: Deadline,
-) -> Placement:
-    """Place one class of several jobs after the other, given the levels of all jobs that are alone."""
-    shifts = [0] * len(demands)
-    nothing_bps = float(excess(np.zeros(1))[0])
-    best = Placement(
-        shifts_ns=tuple(shifts), excess_bps=nothing_bps, bound_bps=nothing_bps, is_proved=True, method="exact kernel"
-    )
-    best_bps = math.inf
-    for _ in range(N_SWEEPS if len(movable) > 1 else 1):
-        for i_class, members in enumerate(movable):
-            seen = seen_by(i_class, movable, demands=demands, shifts=shifts, excess=excess)
-            found = _place_class([demands[i] for i in members], excess=seen, rng=rng, deadline=deadline)
-            for i_job, shift_ns in zip(members, found.shifts_ns, strict=True):
-                shifts[i_job] = shift_ns
-            best = replace(found, shifts_ns=tuple(shifts))
-        if best.excess_bps >= best_bps or deadline.is_over():
-            break
-        best_bps = best.excess_bps
-    return best
-
-
-def _floor(
-    demands: Sequence[Demand],
-    classes: Sequence[tuple[int, ...]],
-    *,
-    excess: Excess,
-    rng: np.random.Generator,
-    deadline: Deadline,
-) -> float:
-    """Return a bound with independent phases of classes: the best of one class beside the least that others can be."""
-    least = [least_spread([levels_of(demands[i]) for i in members]) for members in classes]
-    bounds_bps = [float(replace(excess, others=gathered_levels([excess.others, *least]))(np.zeros(1))[0])]
-    for i_class, members in enumerate(classes):
-        if len(members) > 1 and not deadline.is_over():
-            others = gathered_levels([excess.others, *(part for i, part in enumerate(least) if i != i_class)])
-            of_class = [demands[i] for i in members]
-            seen = replace(excess, others=others)
-            bounds_bps.append(_place_class(of_class, excess=seen, rng=rng, deadline=deadline).bound_bps)
-    return max(bounds_bps)
-
-
-def _place_class(
-    demands: Sequence[Demand], *, excess: Excess, rng: np.random.Generator, deadline: Deadline
-) -> Placement:
-    circle = Circle(demands=demands, excess=excess)
-    bound_bps = lower_bound(demands, excess=excess) if len(demands) > 2 else 0.0
-    return place_jobs(circle, bound_bps=bound_bps, rng=rng, deadline=deadline)
+def _floor(demands: Sequence[Demand], classes: Sequence[tuple[int, ...]], *, excess: Excess) -> float:
+    """Return a bound with independent phases of classes: that of one class beside the least that all others can be."""
+    alone = [levels_of(demands[i]) for members in classes if len(members) == 1 for i in members]
+    several = [[demands[i] for i in members] for members in classes if len(members) > 1]
+    least = [least_spread([levels_of(demand) for demand in members]) for members in several]
+    beside = gathered_without_each([*least, gathered_levels([excess.others, *alone])])
+    together = gathered_levels([beside[-1], gathered_levels([excess.others, *alone])])
+    bounds_bps = [
+        lower_bound(members, excess=replace(excess, others=others))
+        for members, others in zip(several, beside, strict=False)
+    ]
+    return max(float(replace(excess, others=together)(np.zeros(1))[0]), *bounds_bps, 0.0)

@@ -18,7 +18,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-class Compile(Protocol):
+class _Compile(Protocol):
     """A decorator that keeps the type of what it compiles."""
 
     def __call__(self, loop: Callable[_P, _R], /) -> Callable[_P, _R]:
@@ -27,8 +27,8 @@ class Compile(Protocol):
 
 _OPTIONS: Final[dict[str, Any]] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
-entry: Final[Compile] = njit(**_OPTIONS)
+entry: Final[_Compile] = njit(**_OPTIONS)
 """Of functions that are called from Python."""
 
-inner: Final[Compile] = njit(**{**_OPTIONS, "no_cpython_wrapper": True})
+inner: Final[_Compile] = njit(**{**_OPTIONS, "no_cpython_wrapper": True})
 """Of functions that are called from compiled ones alone."""

@@ -53,7 +53,7 @@ def cautions(profiles: Mapping[str, TrafficProfile], *, capacity_bps: float) -> 
 
 def is_hindered(phase: Phase) -> bool:
     """Return whether an Up phase is usually slower than it can be, and its width varies as if by others' doing."""
-    if phase.kind != "up" or phase.peak_bps is None or phase.peak_bps < HINDERED_RATIO * phase.rate_bps:
+    if phase.kind != "up" or phase.peak_bps is None or phase.peak_bps <= HINDERED_RATIO * phase.rate_bps:
         return False
     if phase.width_low_s is None or phase.width_high_s is None:
         return True

@@ -42,10 +42,10 @@ MAX_ROUNDS: Final = 64
 ROUGH_FRAC: Final = 1e-3
 """A descent is left where a round gains less than this share of the capacity; only the best is followed to its end."""
 
-LIGHT_KINKS: Final = 100_000
+LIGHT_KINKS: Final = 50_000
 """Kinks of one round that take so little time (10 ms) that nobody looks at the deadline meanwhile."""
 
-MAX_KINKS: Final = 1_500_000
+MAX_KINKS: Final = 750_000
 """About so many kinks are looked at, in 50 ms, in the descents from all starts and again in those after kicks."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Final, overload
 
 from pipeline.compat.cassini import cassini_score
 from pipeline.compat.groups import groups_of
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Findings", "find"]
 
+SEARCH_FRAC: Final = 0.6
+"""Of the time, for the best shifts; the slots, the good shifts and the effect of jitter need the rest."""
+
+HELD_FRAC: Final = 0.8
+"""Of the time, until the shifts of held jobs are to be found too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
@@ -46,7 +52,7 @@ class Findings:
     terms: Terms
     beats: tuple[Beat, ...]
     best: BestShifts
-    ranges: tuple[ShiftRanges, ...]
+    ranges: tuple[ShiftRanges | None, ...]
     paced: PacedShifts
     random_bps: float
     now_ns: tuple[int, ...] | None
@@ -69,25 +75,40 @@ def find(members: Members, *, terms: Terms, rng: np.random.Generator, deadline: 
     excess = Excess(capacity_bps=terms.capacity_bps, others=members.background)
     profiles, demands = list(members.profiles.values()), list(members.demands.values())
     beats = tuple(beat_of(profile, jitter_frac=jitter_of(profile)) for profile in profiles)
-    best = best_shifts(demands, beats=beats, excess=excess, horizon_s=terms.horizon_s, rng=rng)
+    best = best_shifts(
+        demands,
+        beats=beats,
+        excess=excess,
+        horizon_s=terms.horizon_s,
+        rng=rng,
+        deadline=_until(deadline, SEARCH_FRAC),
+    )
     groups = groups_of(best, excess=excess, horizon_s=terms.horizon_s)
     now_ns = _now_ns(best, beats=beats, anchors_ns=[profile.anchor_ns for profile in profiles])
     within_bps = terms.tolerance_frac * terms.capacity_bps
+    held_until = _until(deadline, HELD_FRAC)
     return Findings(
         members=members,
         terms=terms,
         beats=beats,
         best=best,
-        ranges=ranges_of(best.demands, groups, within_bps=within_bps),
-        paced=paced_shifts(members.profiles, excess=excess, within_bps=within_bps, rng=rng),
+        paced=paced_shifts(members.profiles, excess=excess, within_bps=within_bps, rng=rng, deadline=held_until),
+        ranges=ranges_of(best.demands, groups, within_bps=within_bps, deadline=deadline),
         # Thinned distributions may put chance a hair below the best, which no shift can fall short of.
         random_bps=max(best.excess_bps, independent_excess(demands, excess=excess)),
         now_ns=now_ns,
         now_bps=None if now_ns is None or best.timeline is None else excess_at(best.timeline, now_ns),
         robust=_robust(best, groups, jitter_frac=terms.jitter_frac, deadline=deadline),
         bursts_bps=_bursts_bps(best, members, capacity_bps=terms.capacity_bps),
-        cassini=cassini_score(best.demands, excess=excess),
+        cassini=None if deadline.is_over() else cassini_score(best.demands, excess=excess),
     )
+
+
+def _until(deadline: Deadline, frac: float) -> Deadline:
+    """Return an earlier deadline, after a fraction of the time; never if there is none."""
+    if not deadline.is_finite:
+        return deadline
+    return replace(deadline, end_s=deadline.start_s + frac * (deadline.end_s - deadline.start_s))
 
 
 def _now_ns(best: BestShifts, *, beats: Sequence[Beat], anchors_ns: Sequence[int | None]) -> tuple[int, ...] | None:

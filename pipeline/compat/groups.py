@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.compat.classes import seen_by
+from pipeline.compat.standing import curves_at
 from pipeline.compat.timeline import Circle
 
 if TYPE_CHECKING:
@@ -26,10 +27,9 @@ class Group:
     timeline: Timeline
     shifts_ns: tuple[int, ...]
 
-    def curve(self, place: int) -> ShiftCurve:
-        """Return the mean excess against the shift of the member at a place, the others standing still."""
-        beside = [i for i in range(len(self.members)) if i != place]
-        return self.timeline.curve(place, shifts_ns=self.shifts_ns, beside=beside)
+    def curves(self) -> Iterator[ShiftCurve]:
+        """Yield the mean excess against the shift of each member, the others standing still."""
+        return curves_at(self.timeline, self.shifts_ns)
 
 
 def groups_of(best: BestShifts, *, excess: Excess, horizon_s: float | None) -> tuple[Group, ...]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pipeline.compat.relations import relation_between
+from pipeline.compat.drift import drifts_between
+from pipeline.compat.standing import curves_at
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pipeline.compat.kernel import ShiftCurve
     from pipeline.compat.relations import Beat
     from pipeline.compat.timeline import Timeline
@@ -22,9 +24,6 @@ __all__ = ["PlacedJobs", "Slip", "drift_hold_s", "half_life_s", "hold_s", "slip_
 
 BEST_SHARE: Final = 0.01
 """Shifts that lose at most this share of the gain over chance serve as well as the best."""
-
-ROUNDING: Final = 1e-12
-"""Periods that are whole multiples drift by this much a second when their ratio is computed."""
 
 N_HARMONICS: Final = 128
 N_BISECTIONS: Final = 40
@@ -38,14 +37,9 @@ class PlacedJobs:
     shifts_ns: Sequence[int]
     beats: Sequence[Beat]
 
-    def curve(self, i_job: int) -> ShiftCurve:
-        """Return the mean excess against the shift of one job, the others standing still."""
-        others = [j for j in range(len(self.beats)) if j != i_job]
-        return self.timeline.curve(i_job, shifts_ns=self.shifts_ns, beside=others)
-
-    def others(self, i_job: int) -> list[Beat]:
-        """Return the beats of all jobs but one."""
-        return [beat for j, beat in enumerate(self.beats) if j != i_job]
+    def curves(self) -> Iterator[ShiftCurve]:
+        """Yield the mean excess against the shift of each job, the others standing still."""
+        return curves_at(self.timeline, self.shifts_ns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,28 +55,30 @@ class Slip:
 
 def slip_of(beats: Sequence[Beat]) -> Slip:
     """Return the slip of the pair of jobs that drifts most, and of that which wanders most; 0 for one job."""
-    pairs = list(combinations(beats, 2))
+    if len(beats) < 2:
+        return Slip(drift_s=0.0, wander_s=0.0)
+    period_s = np.array([beat.period_s for beat in beats])
+    slower_s = np.maximum(period_s[:, None], period_s[None, :])
+    diffusion_s = np.array([beat.diffusion_s for beat in beats])
+    variance_s2 = (diffusion_s[:, None] + diffusion_s[None, :]) * slower_s
+    np.fill_diagonal(variance_s2, 0.0)
     return Slip(
-        drift_s=max((_nominal_drift(a, b) * max(a.period_s, b.period_s) for a, b in pairs), default=0.0),
-        wander_s=max(
-            (math.sqrt((a.diffusion_s + b.diffusion_s) * max(a.period_s, b.period_s)) for a, b in pairs), default=0.0
-        ),
+        drift_s=float((drifts_between(beats).nominal * slower_s).max()), wander_s=math.sqrt(float(variance_s2.max()))
     )
 
 
 def drift_hold_s(jobs: PlacedJobs) -> float:
     """Return how long the relations of the periods are held: ``(|nu| + 2 u_nu) t <= a`` for every pair (DESIGN 5)."""
-    times_s = [math.inf]
-    for i, beat in enumerate(jobs.beats):
-        drift = max(_drift(beat, other) for other in jobs.others(i))
-        if drift:
-            times_s.append(_slack_s(jobs.curve(i), jobs.shifts_ns[i]) / drift)
-    return min(times_s)
+    drift: list[float] = drifts_between(jobs.beats).fastest.max(axis=1).tolist()
+    if not any(drift):
+        return math.inf
+    moves = zip(jobs.curves(), jobs.shifts_ns, drift, strict=True)
+    return min(_slack_s(curve, shift_ns) / fast for curve, shift_ns, fast in moves if fast)
 
 
 def hold_s(jobs: PlacedJobs) -> float:
     """Return how long every job keeps, in expectation, half of what its shift gains over chance."""
-    return _shortest_half_life_s(jobs, drift_of=_drift)
+    return _shortest_half_life_s(jobs, drift=drifts_between(jobs.beats).fastest.max(axis=1))
 
 
 def window_hold_s(jobs: PlacedJobs, *, length_s: float) -> float:
@@ -90,7 +86,7 @@ def window_hold_s(jobs: PlacedJobs, *, length_s: float) -> float:
 
     The window has the drift of the periods in it, so only the errors of these move a phase unforeseen.
     """
-    return min(length_s, _shortest_half_life_s(jobs, drift_of=_unforeseen_drift))
+    return min(length_s, _shortest_half_life_s(jobs, drift=drifts_between(jobs.beats).unforeseen.max(axis=1)))
 
 
 def half_life_s(curve: ShiftCurve, shift_ns: int, *, drift: float, diffusion_s: float) -> float:
@@ -123,14 +119,24 @@ def half_life_s(curve: ShiftCurve, shift_ns: int, *, drift: float, diffusion_s: 
     return early_s
 
 
-def _shortest_half_life_s(jobs: PlacedJobs, *, drift_of: Callable[[Beat, Beat], float]) -> float:
-    times_s = [math.inf]
-    for i, beat in enumerate(jobs.beats):
-        drift = max(drift_of(beat, other) for other in jobs.others(i))
-        diffusion_s = beat.diffusion_s + max(other.diffusion_s for other in jobs.others(i))
-        if drift or diffusion_s:
-            times_s.append(half_life_s(jobs.curve(i), jobs.shifts_ns[i], drift=drift, diffusion_s=diffusion_s))
-    return min(times_s)
+def _shortest_half_life_s(jobs: PlacedJobs, *, drift: NDArray[np.float64]) -> float:
+    """Return the shortest half-life of all jobs, each with the fastest of its drifts."""
+    diffusion_s = _diffusion(jobs.beats)
+    if not (drift.any() or diffusion_s.any()):
+        return math.inf
+    moves = zip(jobs.curves(), jobs.shifts_ns, drift.tolist(), diffusion_s.tolist(), strict=True)
+    return min(
+        half_life_s(curve, shift_ns, drift=fast, diffusion_s=spread_s) for curve, shift_ns, fast, spread_s in moves
+    )
+
+
+def _diffusion(beats: Sequence[Beat]) -> NDArray[np.float64]:
+    """Return each job's diffusion against the most unsteady of the others, in s² a second; shape (n_jobs,)."""
+    own_s = np.array([beat.diffusion_s for beat in beats])
+    both_s = own_s[:, None] + own_s[None, :]
+    np.fill_diagonal(both_s, 0.0)
+    most: NDArray[np.float64] = both_s.max(axis=1)
+    return most
 
 
 def _gain_after(curve: ShiftCurve, shift_ns: int, *, drift: float, diffusion: float) -> Callable[[float], float]:
@@ -146,27 +152,6 @@ def _gain_after(curve: ShiftCurve, shift_ns: int, *, drift: float, diffusion: fl
         return -float(max((damped * turn).sum().real, (damped / turn).sum().real))
 
     return gain_after
-
-
-def _nominal_drift(beat: Beat, other: Beat) -> float:
-    """Return how fast the phase of one job moves against another's if the periods are what they are said to be."""
-    relation = relation_between(beat, other)
-    drift = abs(relation.nu_hz) * beat.period_s / relation.p
-    return drift if drift > ROUNDING else 0.0
-
-
-def _drift(beat: Beat, other: Beat) -> float:
-    """Return how fast the phase of one job may move against another's, in seconds a second."""
-    if beat.is_exact and other.is_exact:
-        return 0.0
-    relation = relation_between(beat, other)
-    return relation.fastest_hz * beat.period_s / relation.p
-
-
-def _unforeseen_drift(beat: Beat, other: Beat) -> float:
-    """Return how fast the phase may move by the errors of the periods alone, in seconds a second."""
-    relation = relation_between(beat, other)
-    return 2 * relation.error_hz * beat.period_s / relation.p
 
 
 def _slack_s(curve: ShiftCurve, shift_ns: int) -> float:

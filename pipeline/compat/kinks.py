@@ -18,6 +18,9 @@ FLAT_FRAC: Final = 1e-12
 ZERO_FRAC: Final = 1e-13
 """Nor is an excess of less than this fraction one."""
 
+FEW: Final = 32
+"""Up to so many kinks are sorted by insertion."""
+
 
 @inner
 def cost_at(rate_bps: float, cost: Cost) -> float:
@@ -123,19 +126,57 @@ def _meet_edge(at_ns: int, turns: np.int8, moving: Steps, modulus_ns: int, out: 
 
 @inner
 def _sort(out: Kinks, n: int) -> None:
-    """Sort the first n kinks by their shift (Shell's method, which needs no room)."""
-    gap = 1
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, n):
-            shift_ns, bend, faces = out.shift_ns[i], out.excess_bps[i], out.faces[i]
-            k = i
-            while k >= gap and out.shift_ns[k - gap] > shift_ns:
-                _copy(out, k - gap, k)
-                k -= gap
-            out.shift_ns[k], out.excess_bps[k], out.faces[k] = shift_ns, bend, faces
-        gap //= 3
+    """Sort the first n kinks by their shift: many by quicksort, and what is nearly sorted by insertion."""
+    if n > FEW:
+        _part(out, n)
+    for i in range(1, n):
+        shift_ns, bend, faces = out.shift_ns[i], out.excess_bps[i], out.faces[i]
+        k = i
+        while k > 0 and out.shift_ns[k - 1] > shift_ns:
+            _copy(out, k - 1, k)
+            k -= 1
+        out.shift_ns[k], out.excess_bps[k], out.faces[k] = shift_ns, bend, faces
+
+
+@inner
+def _part(out: Kinks, n: int) -> None:
+    """Part the first n kinks into stretches of at most `FEW`, each of them later than all before."""
+    # The shorter part is done first, so that each that waits is less than half of the one before.
+    waiting = np.empty((64, 2), np.int64)
+    low, high, n_waiting = 0, n - 1, 0
+    while True:
+        if high - low < FEW:
+            if n_waiting == 0:
+                return
+            n_waiting -= 1
+            low, high = waiting[n_waiting, 0], waiting[n_waiting, 1]
+            continue
+        last = _partition(out, low, high)
+        if last - low > high - last:
+            waiting[n_waiting, 0], waiting[n_waiting, 1], low = low, last, last + 1
+        else:
+            waiting[n_waiting, 0], waiting[n_waiting, 1], high = last + 1, high, last
+        n_waiting += 1
+
+
+@inner
+def _partition(out: Kinks, low: int, high: int) -> int:
+    """Move early kinks between two places before late ones, and return the last place of an early one (Hoare)."""
+    first, middle, last = out.shift_ns[low], out.shift_ns[(low + high) // 2], out.shift_ns[high]
+    pivot_ns = max(min(first, middle), min(max(first, middle), last))
+    i, k = low - 1, high + 1
+    while True:
+        i += 1
+        while out.shift_ns[i] < pivot_ns:
+            i += 1
+        k -= 1
+        while out.shift_ns[k] > pivot_ns:
+            k -= 1
+        if i >= k:
+            return k
+        shift_ns, bend, faces = out.shift_ns[i], out.excess_bps[i], out.faces[i]
+        _copy(out, k, i)
+        out.shift_ns[k], out.excess_bps[k], out.faces[k] = shift_ns, bend, faces
 
 
 @inner

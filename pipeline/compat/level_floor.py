@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,10 +14,13 @@ from pipeline.compat.levels import Levels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["gathered_levels", "least_spread"]
+__all__ = ["gathered_levels", "gathered_sum", "gathered_without_each", "least_spread"]
 
-MAX_LEVELS: Final = 4096
+MAX_LEVELS: Final = 1024
 """Beyond this many levels neighbours are gathered at their mean."""
+
+MANY: Final = 4
+"""Of so many times more levels those that are the same are not looked for first."""
 
 
 def gathered_levels(parts: Iterable[Levels]) -> Levels:
@@ -24,7 +28,15 @@ def gathered_levels(parts: Iterable[Levels]) -> Levels:
 
     The twin of `pipeline.compat.levels.independent_levels`, which spreads where this gathers.
     """
-    return reduce(_sum, parts, Levels.certain(0.0))
+    return reduce(gathered_sum, parts, Levels.certain(0.0))
+
+
+def gathered_without_each(parts: Sequence[Levels]) -> list[Levels]:
+    """Return, for each of some independent rates, the distribution of the sum of all others."""
+    nothing = Levels.certain(0.0)
+    before = list(accumulate(parts[:-1], gathered_sum, initial=nothing))
+    after = list(accumulate(reversed(parts[1:]), gathered_sum, initial=nothing))[::-1]
+    return [gathered_sum(one, other) for one, other in zip(before, after, strict=True)]
 
 
 def least_spread(parts: Sequence[Levels]) -> Levels:
@@ -44,17 +56,21 @@ def least_spread(parts: Sequence[Levels]) -> Levels:
     return _gathered(a_bps + b_bps, np.diff(cuts))
 
 
-def _sum(a: Levels, b: Levels) -> Levels:
-    rate_bps = (a.rate_bps[:, None] + b.rate_bps[None, :]).ravel()
-    weight = (a.weight[:, None] * b.weight[None, :]).ravel()
+def gathered_sum(one: Levels, other: Levels) -> Levels:
+    """Return the distribution of the sum of two independent rates, gathered."""
+    rate_bps = (one.rate_bps[:, None] + other.rate_bps[None, :]).ravel()
+    weight = (one.weight[:, None] * other.weight[None, :]).ravel()
     return _gathered(rate_bps, weight)
 
 
 def _gathered(rate_bps: NDArray[np.float64], weight: NDArray[np.float64]) -> Levels:
-    rates, place = np.unique(rate_bps, return_inverse=True)
-    if rates.size > MAX_LEVELS:
-        low_bps, high_bps = rates[0], rates[-1]
-        place = np.minimum((rate_bps - low_bps) * (MAX_LEVELS / (high_bps - low_bps)), MAX_LEVELS - 1).astype(np.int64)
+    if rate_bps.size <= MANY * MAX_LEVELS:
+        rates, place = np.unique(rate_bps, return_inverse=True)
+        if rates.size <= MAX_LEVELS:
+            return Levels(rate_bps=rates, weight=np.bincount(place, weights=weight).astype(np.float64))
+    low_bps, high_bps = float(rate_bps.min()), float(rate_bps.max())
+    position = (rate_bps - low_bps) * (MAX_LEVELS / (high_bps - low_bps))
+    place = np.minimum(position, MAX_LEVELS - 1).astype(np.int64)
     share = np.bincount(place, weights=weight).astype(np.float64)
     total_bps = np.bincount(place, weights=weight * rate_bps).astype(np.float64)
     taken = share > 0

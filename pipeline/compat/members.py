@@ -11,6 +11,7 @@ import numpy as np
 
 from pipeline.compat.demand import demand_of
 from pipeline.compat.levels import Levels, independent_levels
+from profiler.errors import UsageError
 
 if TYPE_CHECKING:
     from pipeline.compat.demand import Demand
@@ -77,9 +78,17 @@ class Members:
 
 
 def members_of(profiles: Mapping[str, TrafficProfile]) -> Members:
-    """Sort the profiles of a link into those that can be shifted and those that only take capacity."""
+    """Sort the profiles of a link into those that can be shifted and those that only take capacity.
+
+    Raises
+    ------
+    UsageError
+        If a profile's phases make no sense, or a mean or peak rate is negative or not finite.
+    """
     periodic = {name: profiles[name] for name in sorted(profiles) if profiles[name].status == "periodic"}
     others = {name: profiles[name] for name in sorted(profiles) if name not in periodic}
+    for name, profile in others.items():
+        _check(name, profile)
     unknown = tuple(name for name, profile in others.items() if profile.status not in KNOWN_STATUSES)
     unseen = tuple(name for name in unknown if others[name].status == "no_data")
     flattened = tuple(name for name in unknown if name not in unseen and not others[name].levels_bps)
@@ -93,6 +102,12 @@ def members_of(profiles: Mapping[str, TrafficProfile]) -> Members:
         flattened=flattened,
         unseen=unseen,
     )
+
+
+def _check(name: str, profile: TrafficProfile) -> None:
+    for what, rate_bps in (("mean_bps", profile.mean_bps), ("peak_bps", profile.peak_bps)):
+        if rate_bps is not None and not 0 <= rate_bps < math.inf:
+            raise UsageError(f"job {name}: {what} {rate_bps!r}: must be finite and not negative, or left out")
 
 
 def _levels(profile: TrafficProfile) -> Levels:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from pipeline.compat.relations import relation_between
+import numpy as np
+
+from pipeline.compat.drift import drifts_between
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -33,11 +34,11 @@ def observed_shifts_ns(
     anchors_ns
         When a first Up phase of each job was seen to begin.
     """
-    known = [anchor_ns for anchor_ns in anchors_ns if anchor_ns is not None]
-    if len(known) < len(demands):
+    known_ns = [anchor_ns for anchor_ns in anchors_ns if anchor_ns is not None]
+    if len(known_ns) < len(demands):
         return None
-    for i, j in combinations(range(len(demands)), 2):
-        apart_s = abs(known[i] - known[j]) / NS_PER_S
-        if relation_between(beats[i], beats[j]).fastest_hz * apart_s > MAX_PHASE_ERROR:
-            return None
-    return [(anchor_ns - known[0]) % demand.period_ns for anchor_ns, demand in zip(known, demands, strict=True)]
+    seen_s = np.array([anchor_ns - known_ns[0] for anchor_ns in known_ns]) / NS_PER_S
+    apart_s = np.abs(seen_s[:, None] - seen_s[None, :])
+    if (drifts_between(beats).fastest_hz * apart_s > MAX_PHASE_ERROR).any():
+        return None
+    return [(anchor_ns - known_ns[0]) % demand.period_ns for anchor_ns, demand in zip(known_ns, demands, strict=True)]

@@ -10,10 +10,11 @@ from pipeline.compat.bounds import lower_bound
 from pipeline.compat.demand import demand_of
 from pipeline.compat.groups import Group
 from pipeline.compat.pacing import held_profile, plan_slots
-from pipeline.compat.plateaus import ranges_of
+from pipeline.compat.plateaus import ranges_of, with_ranges
 from pipeline.compat.result import JobShift
 from pipeline.compat.solver import place_jobs
 from pipeline.compat.timeline import Circle
+from pipeline.deadline import NEVER
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from pipeline.compat.demand import Demand
     from pipeline.compat.levels import Excess
+    from pipeline.deadline import Deadline
     from profiler.phases import TrafficProfile
 
 __all__ = ["PacedShifts", "paced_shifts"]
@@ -41,6 +43,7 @@ def paced_shifts(
     excess: Excess,
     rng: np.random.Generator,
     within_bps: float = 0.0,
+    deadline: Deadline = NEVER,
 ) -> PacedShifts:
     """Return the best shifts of jobs that are held to slots, the first job's being 0.
 
@@ -54,25 +57,26 @@ def paced_shifts(
         Source of random starts.
     within_bps
         Mean excess above the least that a good shift may have.
+    deadline
+        When it is over, the best so far is returned.
     """
     slots = plan_slots(profiles)
     held = {name: held_profile(profile, slot_s=slots.slot_s[name]) for name, profile in profiles.items()}
     demands = [demand_of(profile, name=f"job {name}") for name, profile in held.items()]
     circle = Circle(demands=demands, excess=excess)
-    found = place_jobs(circle, bound_bps=lower_bound(demands, excess=excess), rng=rng)
+    found = place_jobs(circle, bound_bps=lower_bound(demands, excess=excess), rng=rng, deadline=deadline)
     group = Group(members=tuple(range(len(demands))), timeline=circle, shifts_ns=found.shifts_ns)
+    ranges = ranges_of(demands, [group], within_bps=within_bps, deadline=deadline)
     shifts = tuple(
-        JobShift(
-            job=name,
-            shift_s=shift_ns / NS_PER_S,
-            pace_period_s=slots.slot_s[name],
-            stretch_frac=slots.stretch_frac[name],
-            repeat_s=ranges.repeat_s,
-            plateau_s=ranges.plateau_s,
-            good_shifts_s=ranges.good_shifts_s,
+        with_ranges(
+            JobShift(
+                job=name,
+                shift_s=shift_ns / NS_PER_S,
+                pace_period_s=slots.slot_s[name],
+                stretch_frac=slots.stretch_frac[name],
+            ),
+            of_job,
         )
-        for name, shift_ns, ranges in zip(
-            profiles, found.shifts_ns, ranges_of(demands, [group], within_bps=within_bps), strict=True
-        )
+        for name, shift_ns, of_job in zip(profiles, found.shifts_ns, ranges, strict=True)
     )
     return PacedShifts(shifts=shifts, demands=tuple(demands), excess_bps=found.excess_bps)

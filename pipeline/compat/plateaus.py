@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from pipeline.deadline import NEVER
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
     from pipeline.compat.demand import Demand
     from pipeline.compat.groups import Group
     from pipeline.compat.kernel import ShiftCurve
+    from pipeline.compat.result import JobShift
+    from pipeline.deadline import Deadline
 
-__all__ = ["TOLERANCE_FRAC", "ShiftRanges", "ranges_of"]
+__all__ = ["TOLERANCE_FRAC", "ShiftRanges", "ranges_of", "with_ranges"]
 
 TOLERANCE_FRAC: Final = 0.01
 """Of the capacity: shifts whose score is lower by at most this are good ones."""
@@ -40,7 +43,9 @@ class ShiftRanges:
     good_shifts_s: tuple[tuple[float, float], ...]
 
 
-def ranges_of(demands: Sequence[Demand], groups: Iterable[Group], *, within_bps: float) -> tuple[ShiftRanges, ...]:
+def ranges_of(
+    demands: Sequence[Demand], groups: Iterable[Group], *, within_bps: float, deadline: Deadline = NEVER
+) -> tuple[ShiftRanges | None, ...]:
     """Return the ranges of all jobs; a job in no group may begin at any time.
 
     Parameters
@@ -51,12 +56,27 @@ def ranges_of(demands: Sequence[Demand], groups: Iterable[Group], *, within_bps:
         Those that keep a phase, at their shifts.
     within_bps
         Mean excess above the least that a good shift may have.
+    deadline
+        When it is over, what is left is not looked for: None.
     """
-    ranges = [_anywhere(demand.period_ns / NS_PER_S) for demand in demands]
+    ranges: list[ShiftRanges | None] = [_anywhere(demand.period_ns / NS_PER_S) for demand in demands]
     for group in groups:
-        for place, i_job in enumerate(group.members if len(group.members) > 1 else ()):
-            ranges[i_job] = _ranges(group.curve(place), group.shifts_ns[place], within_bps=within_bps)
+        if len(group.members) < 2:
+            continue
+        for i_job in group.members:
+            ranges[i_job] = None
+        for i_job, shift_ns, curve in zip(group.members, group.shifts_ns, group.curves(), strict=True):
+            ranges[i_job] = _ranges(curve, shift_ns, within_bps=within_bps)
+            if deadline.is_over():
+                break
     return tuple(ranges)
+
+
+def with_ranges(shift: JobShift, ranges: ShiftRanges | None) -> JobShift:
+    """Return a job's advice with the shifts that serve as well, if they are known."""
+    if ranges is None:
+        return shift
+    return replace(shift, repeat_s=ranges.repeat_s, plateau_s=ranges.plateau_s, good_shifts_s=ranges.good_shifts_s)
 
 
 def _anywhere(period_s: float) -> ShiftRanges:

@@ -13,7 +13,7 @@ from pipeline.simulation import JobRun, SimulatedJob, simulate
 
 if TYPE_CHECKING:
     from pipeline.compat.result import JobShift
-    from profiler.phases import TrafficProfile
+    from profiler.phases import Phase, TrafficProfile
 
 __all__ = ["Prediction", "predict"]
 
@@ -88,7 +88,7 @@ def predict(
     Parameters
     ----------
     profiles
-        The jobs' own profiles, all periodic.
+        The jobs' own profiles, all periodic; those that never send have no iteration time.
     shifts
         The plan, one a job.
     free_bps
@@ -96,7 +96,9 @@ def predict(
     rng
         Source of phases and jitter.
     """
-    jobs = [SimulatedJob.from_profile(profile, name=name) for name, profile in profiles.items()]
+    sending = {name: profile for name, profile in profiles.items() if any(map(_is_burst, profile.phases))}
+    jobs = [SimulatedJob.from_profile(profile, name=name) for name, profile in sending.items()]
+    plan = [shift for shift in shifts if shift.job in sending]
     naturals_s = [job.natural_s for job in jobs]
     if max(naturals_s) > MAX_PERIOD_RATIO * min(naturals_s):
         return None
@@ -106,9 +108,13 @@ def predict(
     for _ in range(N_RUNS):
         starts = [replace(job, start_s=float(rng.uniform(0, job.natural_s))) for job in jobs]
         runs.append(list(simulate(starts, capacity_bps=free_bps, n_iterations=n_iterations, rng=rng).runs))
-    planned = simulate(jobs, capacity_bps=free_bps, plan=shifts, n_iterations=N_RUNS * n_iterations, rng=rng).runs
+    planned = simulate(jobs, capacity_bps=free_bps, plan=plan, n_iterations=N_RUNS * n_iterations, rng=rng).runs
     now = tuple(_joined(parts) for parts in zip(*runs, strict=True))
     return Prediction(now=now, planned=planned, n_iterations=n_iterations)
+
+
+def _is_burst(phase: Phase) -> bool:
+    return phase.kind == "up" and phase.rate_bps > 0
 
 
 def _joined(parts: Sequence[JobRun]) -> JobRun:

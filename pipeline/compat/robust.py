@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from pipeline.compat.standing import Standing
 from pipeline.compat.timeline import Circle, excess_at
 from pipeline.deadline import NEVER
 
@@ -115,16 +116,15 @@ def _climbed(
     timeline: Timeline, moved_ns: list[int], *, around_ns: list[int], reach_ns: list[int], deadline: Deadline
 ) -> float:
     """Move one job after the other to where it does most harm, until none can do more; return the excess there."""
-    n_jobs = len(moved_ns)
+    standing = Standing(timeline, moved_ns)
     excess_bps = 0.0
-    for _ in range(_effort(N_ROUNDS, n_jobs)):
+    for _ in range(_effort(N_ROUNDS, len(moved_ns))):
         before_bps = excess_bps
-        for i_job in range(n_jobs):
+        for i_job, (centre_ns, reach) in enumerate(zip(around_ns, reach_ns, strict=True)):
             if deadline.is_over():
                 return excess_bps
-            beside = [j for j in range(n_jobs) if j != i_job]
-            curve = timeline.curve(i_job, shifts_ns=moved_ns, beside=beside)
-            moved_ns[i_job], excess_bps = _worst(curve, around_ns[i_job], reach_ns=reach_ns[i_job])
+            worst_ns, excess_bps = _worst(standing.curve(i_job), centre_ns, reach_ns=reach)
+            standing.move(i_job, worst_ns)
         if excess_bps <= before_bps:
             break
     return excess_bps

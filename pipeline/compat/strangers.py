@@ -200,5 +200,5 @@ def _settle(fixed: Band, moving: Band, *, excess: Excess) -> tuple[Band, float]:
 
 
 def _rise_bps(demand: Demand) -> float:
-    rates_bps = demand.rate_bps.tolist()
+    rates_bps: list[float] = demand.rate_bps.tolist()
     return sum(max(0.0, after - before) for before, after in zip([rates_bps[-1], *rates_bps], rates_bps, strict=False))

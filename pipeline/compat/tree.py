@@ -5,7 +5,7 @@ The state stands in arrays, so that a search may be left and taken up again.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from pipeline.compat.kinks import fill_kinks, least, step_width
 from pipeline.compat.layout import first_edge, job_steps
 
 __all__ = ["Tree", "grow"]
+
+SCANNED: Final = 100
+"""To look through so many candidates takes as long as one kink."""
 
 
 class Tree(NamedTuple):
@@ -82,6 +85,7 @@ def grow(tree: Tree, board: Board, tolerance_bps: float, n_kinks: int) -> int:
             tree.level[0] = d - 1
         else:
             tree.next[d] = k + 1
+            n_seen += 1 + k // SCANNED
             if not _is_explored(tree, d, k):
                 n_seen += _place(tree, board, d, tolerance_bps)
     return n_seen
@@ -105,7 +109,7 @@ def _place(tree: Tree, board: Board, d: int, tolerance_bps: float) -> int:
     j = tree.job[d, k]
     tree.placed_ns[j] = tree.shift_ns[d, k]
     _add(tree, board, d, j)
-    n_seen = 1
+    n_seen = 0
     if _filled_bound(tree, board, d + 1, tree.base_bps[d, k]) < tree.best_bps[0] - tolerance_bps:
         if d + 3 < tree.kind.size:
             tree.level[0], tree.next[d + 1] = d + 1, -1

@@ -54,13 +54,10 @@ class Components:
     ----------
     senders
         What each job sends.
-    seed
-        Of the jitter in the simulation.
     """
 
-    def __init__(self, senders: Mapping[str, Sender], *, seed: int) -> None:
+    def __init__(self, senders: Mapping[str, Sender]) -> None:
         self._senders = senders
-        self._seed = seed
         self._fits = Fits(senders)
         self._known: dict[tuple[_Problem, ...], Component] = {}
 
@@ -89,7 +86,7 @@ class Components:
             ),
             own_scores=own_scores,
             shifts_s=shifts_s,
-            slowdown=predict_slowdown(crossings, shifts_s=shifts_s, senders=self._senders, seed=self._seed),
+            slowdown=predict_slowdown(crossings, shifts_s=shifts_s, senders=self._senders),
         )
 
 

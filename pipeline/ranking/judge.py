@@ -39,8 +39,6 @@ class Judge:
         Every host on which a candidate would put a rank.
     sharing
         Whether jobs may share a port.
-    seed
-        Of the jitter in the simulation.
 
     Raises
     ------
@@ -57,14 +55,13 @@ class Judge:
         topology: Cluster,
         hosts: Collection[str],
         sharing: Sharing,
-        seed: int,
     ) -> None:
         standing = {placement.host for placement in topology.placements}
         self._capacities_bps = {link.link_id: link.capacity_bps for link in topology.links}
         self._senders = senders_of(profiles)
         self._ports = Ports(topology.links, standing=topology.placements, sharing=sharing)
         self._router = Router(topology.links, hosts=standing | {host for host in hosts if self._ports.has(host)})
-        self._components = Components(self._senders, seed=seed)
+        self._components = Components(self._senders)
         rings = {job: list(ring) for job, ring in groupby(topology.placements, key=lambda placement: placement.job_id)}
         self._standing = {job: self._router.ring_load(ring) for job, ring in rings.items() if job in self._senders}
         self.warnings = tuple(

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, get_args
 
+from pipeline.deadline import Deadline
 from pipeline.ranking.candidate import Candidate, check_candidates
 from pipeline.ranking.judge import Judge
 from pipeline.ranking.ports import Sharing
-from pipeline.ranking.result import Criterion, Ranking
+from pipeline.ranking.result import Criterion, RankedCandidate, Ranking
 from profiler.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.ranking.result import RankedCandidate
     from pipeline.topology import Cluster
     from profiler.phases import TrafficProfile
 
@@ -34,7 +34,7 @@ def rank(
     topology: Cluster,
     by: Criterion = "mean",
     sharing: Sharing = "refused",
-    seed: int = 0,
+    budget_s: float | None = None,
 ) -> Ranking:
     """Rank placements by how well their jobs would share the links.
 
@@ -53,8 +53,8 @@ def rank(
     sharing
         Whether two jobs may send through one port of a host; a candidate in which they do is ``refused``, or judged
         by how the port's link is shared.
-    seed
-        Of the jitter in the simulation; the same seed gives the same answer.
+    budget_s
+        How long to judge, in seconds; candidates whose turn does not come are not judged. None judges all.
 
     Returns
     -------
@@ -67,8 +67,8 @@ def rank(
     BadInput
         If there is no candidate, one is not what it should be, or two have one id.
     UsageError
-        If ``by`` or ``sharing`` is unknown, the topology has no link or one without capacity, or a profile makes no
-        sense.
+        If ``by`` or ``sharing`` is unknown, the budget is not positive, the topology has no link or one without
+        capacity, or a profile makes no sense.
 
     Notes
     -----
@@ -103,13 +103,19 @@ def rank(
     _check_choice("sharing", sharing, known=get_args(Sharing))
     _check_links(topology)
     _check_periods(profiles)
-    judge = Judge(profiles=profiles, topology=topology, hosts=_hosts(checked), sharing=sharing, seed=seed)
-    judged = [judge.judge(candidate) for candidate in checked]
+    deadline = Deadline.after(budget_s)
+    judge = Judge(profiles=profiles, topology=topology, hosts=_hosts(checked), sharing=sharing)
+    late = f"not judged: the {budget_s} s given were over"
+    judged = [
+        RankedCandidate(id=candidate.id, reason=late) if deadline.is_over() else judge.judge(candidate)
+        for candidate in checked
+    ]
     return Ranking(
         candidates=_in_order(judged, by=by),
         by=by,
         warnings=judge.warnings,
         method=f"one shift a job; ties within {TIES[by]:g}, in the order given",
+        elapsed_s=deadline.elapsed_s(),
     )
 
 

@@ -105,6 +105,7 @@ class Ranking(Tabular):
     by: Criterion
     warnings: tuple[str, ...] = ()
     method: str = ""
+    elapsed_s: float = 0.0
 
     @property
     def best(self) -> RankedCandidate | None:
@@ -115,7 +116,7 @@ class Ranking(Tabular):
         """Return the ``ranking`` document of DESIGN section 6."""
         candidates = [candidate.to_dict() for candidate in self.candidates]
         document: dict[str, Any] = {"kind": "ranking", "version": 1, "by": self.by, "candidates": candidates}
-        return {**document, "warnings": list(self.warnings), "method": self.method}
+        return {**document, "warnings": list(self.warnings), "method": self.method, "elapsed_s": self.elapsed_s}
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one row a candidate."""

@@ -6,12 +6,9 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
-
 from pipeline.compat.members import members_of
 from pipeline.compat.pacing import jitter_of
 from pipeline.compat.relations import beat_of
-from profiler.errors import UsageError
 
 if TYPE_CHECKING:
     from pipeline.compat.demand import Demand
@@ -87,8 +84,6 @@ def senders_of(profiles: Mapping[str, TrafficProfile]) -> dict[str, Sender]:
             beat = beat_of(profile, jitter_frac=jitter_of(profile))
             rhythm = Rhythm(demand=members.demands[job], beat=beat)
         levels = members.background
-        if not (np.isfinite(levels.rate_bps).all() and levels.rate_bps[0] >= 0):
-            raise UsageError(f"job {job}: takes {levels.rate_bps.tolist()} bit/s; rates are finite and not negative")
         kind = kinds.setdefault(_traits(rhythm, levels), len(kinds))
         senders[job] = Sender(job=job, kind=kind, profile=profile, rhythm=rhythm, levels=levels)
     return senders

@@ -91,7 +91,7 @@ def test_a_lake_tells_what_the_jobs_send_and_where_they_stand(place: Path, capsy
     assert [one["id"] for one in with_file["candidates"]] == ["move", "stay"]
     # The links of the cluster file are in the lake now.
     assert main(["rank", *files, "--by", "time", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == with_file
+    assert json.loads(capsys.readouterr().out)["candidates"] == with_file["candidates"]
 
 
 def test_the_example_of_the_readme_ranks_the_sample_data(capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,6 +121,12 @@ def test_what_cannot_be_is_last_with_its_reason_and_ends_with_1_if_nothing_else_
     capsys.readouterr()
     write(place, nowhere, taken)
     assert rank(place) == 1
+
+
+def test_a_budget_that_is_over_leaves_candidates_out(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rank(place, "--budget", "1ns") == 1
+    assert "candidate 'across': not judged: the 1e-09 s given were over" in capsys.readouterr().err
+    assert rank(place, "--budget", "60s") == 0
 
 
 def test_a_job_without_a_profile_is_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,4 +169,5 @@ def test_wrong_usage_ends_with_2(place: Path, capsys: pytest.CaptureFixture[str]
     assert main(["rank", str(place / "candidates.json")]) == 2
     assert "give --lake, or --cluster" in capsys.readouterr().err
     assert rank(place, "--by", "luck") == 2
+    assert rank(place, "--budget", "0s") == 2
     assert main(["rank"]) == 2

@@ -17,6 +17,7 @@ from pipeline.compat.levels import Excess
 from pipeline.compat.timeline import Circle, excess_at
 from profiler.errors import UsageError
 from profiler.phases import TrafficProfile
+from profiler.units import format_duration
 from tests.pipeline.jobs import CAPACITY_BPS, measured, profile_from, ticked_jobs, vgg
 from tests.reference import TickedJob, best_excess, independent_excess, mean_excess
 
@@ -59,6 +60,9 @@ def test_two_vgg_jobs_are_half_a_slack_apart_for_good() -> None:
     assert (answer.score_best, answer.gap) == (1, 0)
     assert answer.score_random == pytest.approx(1 - (0.114 / 0.255) ** 2)
     assert answer.horizon_s == answer.hold_s == math.inf
+    # Nothing but chance in the phases they begin with makes unshifted iterations longer; shifted, none is.
+    assert answer.predicted["p90_shifted_s"] == pytest.approx(0.255)
+    assert f"to 255 ms at the 90th percentile ({answer.predicted['speedup_p90']:.2f} times as fast)" in answer.reason
 
 
 def test_three_strangers_score_as_by_chance_and_no_shift_is_worth_it() -> None:
@@ -129,6 +133,15 @@ def test_measured_jobs_with_jitter_are_paced_half_a_slot_apart() -> None:
     assert 1.15 < answer.predicted["speedup_p90"] < 1.4
     # 100 ms apart the bursts overlap by 14 ms, of which 340 Mbit/s have no room.
     assert answer.score_now == pytest.approx(1 - 0.014 / 0.255 * 340 / 400, abs=1e-3)
+    for told in (
+        f"against {answer.score_random:.3f} by chance and {answer.score_now:.3f} as observed",
+        "as the bursts drift by 300 µs and wander by 18 ms an iteration against each other",
+        f"slots stretch job A by 4% ({format_duration((a.pace_period_s or 0.0) - 0.255)} an iteration)",
+        f"to {format_duration(answer.predicted['p90_paced_s'])} at the 90th percentile "
+        f"({answer.predicted['speedup_p90']:.2f} times as fast), with "
+        f"{answer.predicted['adjustments_per_min']:.1f} adjustments a minute: run each job with the pacer",
+    ):
+        assert told in answer.reason
 
 
 def test_pacing_is_refused_where_the_simulator_says_that_it_loses() -> None:

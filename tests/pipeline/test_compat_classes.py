@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -14,11 +16,12 @@ from pipeline.compat import commensurate
 from pipeline.compat.classes import place_classes
 from pipeline.compat.commensurate import commensurate_classes
 from pipeline.compat.demand import Demand
-from pipeline.compat.levels import Excess
+from pipeline.compat.level_floor import gathered_levels, gathered_without_each, least_spread
+from pipeline.compat.levels import Excess, Levels, independent_levels, levels_of
 from pipeline.compat.strangers import Band, most_between
 from pipeline.deadline import Deadline
 from tests.pipeline.jobs import demand_from, ticked_jobs
-from tests.reference import TickedJob, best_excess, independent_excess, mean_excess
+from tests.reference import TickedJob, best_excess, expected_excess, independent_excess, mean_excess
 
 THREE = st.lists(ticked_jobs(periods=st.integers(3, 8), max_phases=1), min_size=3, max_size=3)
 CAPACITIES = st.integers(3, 20)
@@ -118,6 +121,57 @@ def test_jobs_of_different_pools_never_share_a_class() -> None:
     assert found.classes == ((0, 2), (1, 3))
     # Apart, each pair sends 9 for 800 of 1,000 ns; both together stay below 20.
     assert found.placement.excess_bps == 0
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(ticked_jobs(periods=st.just(5), max_phases=1), min_size=2, max_size=2),
+    st.lists(ticked_jobs(periods=st.just(6), max_phases=1), min_size=2, max_size=2),
+    CAPACITIES,
+)
+def test_two_pools_of_two_are_scored_at_all_phases_of_the_pools_and_bounded(
+    one: list[TickedJob], other: list[TickedJob], capacity: int
+) -> None:
+    demands = [demand_from(job) for job in (*one, *other)]
+    pools = [(0, 1), (2, 3)]
+    found = place_classes(demands, pools=pools, excess=Excess.over(capacity), rng=rng())
+
+    def excess_of(*shifts: int) -> float:
+        together = [
+            [pair[0].at(t) + pair[1].at(t - shift) for t in range(pair[0].period)]
+            for pair, shift in zip((one, other), shifts, strict=True)
+        ]
+        return float(expected_excess(together, lambda rate: Fraction(max(0, rate - capacity))))
+
+    apart = [(b - a) % period for (a, b), period in zip(batched_pairs(found.placement.shifts_ns), (5, 6), strict=True)]
+    assert found.placement.excess_bps == pytest.approx(excess_of(*apart), abs=EXACT)
+    assert found.bound_bps <= min(excess_of(*shifts) for shifts in product(range(5), range(6))) + EXACT
+
+
+def batched_pairs(shifts_ns: Sequence[int]) -> list[tuple[int, int]]:
+    return [(shifts_ns[0], shifts_ns[1]), (shifts_ns[2], shifts_ns[3])]
+
+
+@given(st.lists(ticked_jobs(periods=st.integers(1, 6)), min_size=1, max_size=3), CAPACITIES)
+def test_least_spread_levels_cost_no_more_than_the_sum_at_any_shifts(jobs: list[TickedJob], capacity: int) -> None:
+    least = least_spread([levels_of(demand_from(job)) for job in jobs])
+    cost = float(least.weight @ Excess.over(capacity)(least.rate_bps))
+    assert least.weight.sum() == pytest.approx(1)
+    assert cost <= float(best_excess(jobs, capacity)) + EXACT
+
+
+def test_gathered_levels_keep_the_mean_and_cost_no_more_than_all_levels() -> None:
+    draw = np.random.default_rng(1)
+    parts = [Levels(rate_bps=np.sort(draw.uniform(0, 10, 9)), weight=np.full(9, 1 / 9)) for _ in range(5)]
+    gathered, spread = gathered_levels(parts), independent_levels(parts)
+    assert gathered.rate_bps.size <= 1024
+    assert gathered.mean_bps == pytest.approx(sum(part.mean_bps for part in parts))
+    for capacity in (10.0, 25.0, 32.1):
+        excess = Excess.over(capacity)
+        least, most = (float(levels.weight @ excess(levels.rate_bps)) for levels in (gathered, spread))
+        assert most - 1e-3 <= least <= most
+    each = gathered_without_each(parts)
+    assert [levels.mean_bps for levels in each] == pytest.approx([gathered.mean_bps - part.mean_bps for part in parts])
 
 
 def test_periods_a_million_apart_and_a_third_job_are_bounded() -> None:

@@ -164,7 +164,7 @@ def test_time_of_two_jobs_is_what_ticks_count(jobs: tuple[TickedJob, TickedJob],
 
 
 @settings(max_examples=30)
-@given(st.tuples(*[ticked_jobs(periods=PERIODS)] * 3), st.integers(0, 11), st.sampled_from([None, 7, 25]))
+@given(st.tuples(*[ticked_jobs(periods=PERIODS)] * 3), st.integers(0, 11), st.sampled_from([None, 7, 25, 100]))
 def test_time_of_three_jobs_is_what_ticks_count(jobs: tuple[TickedJob, ...], shift: int, window: int | None) -> None:
     profiles = [profile_from(job) for job in jobs if any(job.rates)]
     parts = [part(profile, shift_ns=i * shift * 1_000_000) for i, profile in enumerate(profiles)]
@@ -183,7 +183,8 @@ def test_overlaps_add_up_to_the_scores(jobs: list[TickedJob], capacity: int) -> 
     answer = solve(profiles, capacity_bps=capacity)
     told = answer.explain()
     assert score_of(told.before, capacity_bps=capacity) == pytest.approx(answer.score_random, abs=1e-9)
-    assert score_of(told.after, capacity_bps=capacity) == pytest.approx(answer.score_best, abs=1e-9)
+    advised = answer.score_paced if answer.verdict == "paced" else answer.score_best
+    assert score_of(told.after, capacity_bps=capacity) == pytest.approx(advised, abs=1e-9)
     assert sums(told) == pytest.approx((told.before.excess_bytes, told.after.excess_bytes))
 
 
@@ -193,6 +194,13 @@ def test_overlaps_over_a_horizon_add_up_to_its_score() -> None:
     told = answer.explain()
     assert score_of(told.after, capacity_bps=CAPACITY_BPS) == pytest.approx(answer.score_best, abs=1e-9)
     assert score_of(told.before, capacity_bps=CAPACITY_BPS) == pytest.approx(answer.score_random, abs=1e-9)
+
+
+def test_horizon_of_many_circles_and_a_rest_is_told_by_both() -> None:
+    jobs = {"A": vgg(period_s=0.3), "B": vgg(period_s=0.2, up_s=0.1)}
+    answer = solve(jobs, capacity_bps=CAPACITY_BPS, horizon_s=1e5 + 0.25)
+    told = answer.explain()
+    assert score_of(told.after, capacity_bps=CAPACITY_BPS) == pytest.approx(answer.score_best, abs=1e-12)
 
 
 def test_overlap_of_strangers_is_the_product_of_their_shares() -> None:
@@ -210,7 +218,7 @@ def test_hundreds_of_jobs_are_told_of_by_those_that_vary_most_and_nothing_is_los
     answer = solve(jobs, capacity_bps=CAPACITY_BPS, budget_s=1.0)
     scenes = answer.scenes
     assert scenes is not None
-    assert len(causes_of(scenes.before)) <= 20_000
+    assert len(causes_of(scenes.before)) <= 4096
     told = answer.explain()
     assert len(told.overlaps) == 20
     assert told.rest is not None

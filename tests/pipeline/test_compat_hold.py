@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.compat.demand import demand_of
+from pipeline.compat.drift import drifts_between
 from pipeline.compat.hold import PlacedJobs, drift_hold_s, half_life_s, hold_s
 from pipeline.compat.kernel import shift_curve
 from pipeline.compat.levels import Excess
 from pipeline.compat.observed import observed_shifts_ns
 from pipeline.compat.relations import Beat, relation_between, tie_periods
-from pipeline.compat.timeline import Circle
+from pipeline.compat.standing import Standing, curves_at
+from pipeline.compat.timeline import Circle, Window
 from tests.pipeline.jobs import CAPACITY_BPS, vgg
+
+if TYPE_CHECKING:
+    from pipeline.compat.timeline import Timeline
+
+BEATS = st.builds(
+    Beat, period_s=st.floats(1e-3, 10.0), error_s=st.sampled_from([0.0, 1e-6, 1e-3]), jitter_s=st.just(0.0)
+)
 
 
 def beat(period_s: float, *, error_s: float = 0.0, jitter_s: float = 0.0) -> Beat:
@@ -96,3 +108,46 @@ def test_observed_phases_are_compared_only_if_the_clocks_between_them_are_good()
     next_day_ns = anchor_ns + 86_400 * 10**9
     assert observed_shifts_ns(demands, beats=beats, anchors_ns=[anchor_ns, next_day_ns]) is None
     assert observed_shifts_ns(demands, beats=beats, anchors_ns=[anchor_ns, None]) is None
+
+
+@given(st.lists(BEATS, min_size=2, max_size=5))
+def test_drifts_of_all_pairs_are_those_of_their_relations(beats: list[Beat]) -> None:
+    found = drifts_between(beats)
+    for i, j in ((i, j) for i in range(len(beats)) for j in range(len(beats)) if i != j):
+        relation = relation_between(beats[i], beats[j])
+        a_turn_s = beats[i].period_s / relation.p
+        nominal = abs(relation.nu_hz) * a_turn_s
+        assert found.nominal[i, j] == pytest.approx(nominal if nominal > 1e-12 else 0.0, rel=1e-6, abs=2e-12)
+        assert found.unforeseen[i, j] == pytest.approx(2 * relation.error_hz * a_turn_s)
+        assert found.fastest_hz[i, j] == pytest.approx(relation.fastest_hz, rel=1e-6, abs=1e-9)
+        is_exact = beats[i].is_exact and beats[j].is_exact
+        assert found.fastest[i, j] == pytest.approx(0.0 if is_exact else relation.fastest_hz * a_turn_s, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["circle", "window"])
+def test_curves_of_many_jobs_are_those_of_each_beside_the_others(kind: str) -> None:
+    rng = np.random.default_rng(4)
+    demands = [demand_of(vgg(period_s=0.06 * (1 + i % 3), up_s=0.004 * (1 + i), rate_bps=3e7)) for i in range(11)]
+    shifts_ns = [int(rng.integers(demand.period_ns)) for demand in demands]
+    excess = Excess.over(1e8)
+    timeline: Timeline = Circle(demands=demands, excess=excess)
+    if kind == "window":
+        timeline = Window(demands=demands, excess=excess, length_ns=777_000_000)
+    for i_job, curve in enumerate(curves_at(timeline, shifts_ns)):
+        beside = [j for j in range(11) if j != i_job]
+        expected = timeline.curve(i_job, shifts_ns=shifts_ns, beside=beside)
+        at_ns = rng.integers(0, curve.period_ns, 50)
+        assert curve.period_ns == expected.period_ns
+        assert curve.at(at_ns) == pytest.approx(expected.at(at_ns), abs=1.0)
+
+
+def test_job_that_moves_among_many_leaves_where_it_was() -> None:
+    rng = np.random.default_rng(5)
+    demands = [demand_of(vgg(period_s=0.06, up_s=0.004 * (1 + i), rate_bps=3e7)) for i in range(10)]
+    timeline = Circle(demands=demands, excess=Excess.over(1e8))
+    standing = Standing(timeline, [0] * 10)
+    for i_job, shift_ns in enumerate(rng.integers(0, 60_000_000, 10).tolist()):
+        standing.move(i_job, shift_ns)
+    expected = timeline.curve(3, shifts_ns=standing.shifts_ns, beside=[j for j in range(10) if j != 3])
+    at_ns = rng.integers(0, 60_000_000, 50)
+    assert standing.curve(3).at(at_ns) == pytest.approx(expected.at(at_ns), abs=1.0)

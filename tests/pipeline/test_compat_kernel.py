@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.compat.demand import demand_of, superpose
+from pipeline.compat.demand import Demand, demand_of, superpose
 from pipeline.compat.kernel import add_curves, excess_of, shift_curve, window_curve
 from pipeline.compat.levels import Excess, Levels, independent_levels, levels_of
 from tests.pipeline.jobs import CAPACITY_BPS, demand_from, ticked_jobs, vgg
@@ -67,6 +67,25 @@ def test_superposition_is_the_sum_at_every_instant(jobs: list[TickedJob], data: 
     total = superpose([demand_from(job) for job in jobs], shifts_ns=shifts, length_ns=length)
     truth = [sum(job.at(t - s) for job, s in zip(jobs, shifts, strict=True)) for t in range(length)]
     np.testing.assert_array_equal(total.at(np.arange(length)), truth)
+
+
+def test_curve_of_hundreds_of_edges_is_exact_between_thousands_of_kinks() -> None:
+    rng = np.random.default_rng(7)
+    periods_ns = (1_000_000, 1_500_000)
+    a, b = (
+        Demand(
+            period_ns=period_ns,
+            edges_ns=np.sort(rng.choice(period_ns, 150, replace=False)),
+            rate_bps=rng.integers(0, 10, 150).astype(np.float64),
+        )
+        for period_ns in periods_ns
+    )
+    curve = shift_curve(a, b, excess=Excess.over(9.0))
+    assert curve.kinks_ns.size > 10_000
+    assert np.all(np.diff(curve.kinks_ns) > 0)
+    for shift in rng.integers(periods_ns[1], size=50).tolist():
+        both = superpose([a, b], shifts_ns=[0, shift], length_ns=3_000_000)
+        assert curve.at(shift) == pytest.approx(excess_of(both, excess=Excess.over(9.0)), abs=1e-11)
 
 
 def test_two_vgg_jobs_are_apart_from_114_to_141_ms_and_best_in_the_middle() -> None:

@@ -146,34 +146,34 @@ def score_at(case: Case, shifts_ms: Sequence[int]) -> float:
     return float(exact_score(case, [shift_ms * NS_PER_MS for shift_ms in shifts_ms]))
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(ANY_LINK, st.data())
 def test_scores_do_not_know_the_order_of_jobs(case: Case, data: st.DataObject) -> None:
     order = data.draw(st.permutations(case.jobs))
     same_best(answer_to(case), answer_to(replace(case, jobs=tuple(order))))
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(ANY_LINK, st.integers(1, 200))
 def test_scores_do_not_know_when_the_clock_was_started(case: Case, by_ms: int) -> None:
     same_best(answer_to(case), answer_to(replace(case, jobs=tuple(turned(job, by_ms) for job in case.jobs))))
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(ANY_LINK, st.sampled_from((1e-6, 1 / 3, 8.0, 1e3)))
 def test_all_rates_and_the_capacity_times_the_same_leave_every_score_as_it_is(case: Case, factor: float) -> None:
     one, other = scores(answer_to(case)), scores(answer_to(case, factor=factor))
     assert one == pytest.approx(other, abs=1e-9)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(ANY_LINK, st.data())
 def test_a_phase_split_in_two_leaves_every_score_as_it_is(case: Case, data: st.DataObject) -> None:
     halves = [split(job, data.draw(st.integers(job.edges_ms[0], job.edges_ms[-1]))) for job in case.jobs]
     assert scores(answer_to(case)) == pytest.approx(scores(answer_to(replace(case, jobs=tuple(halves)))), abs=1e-12)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(ANY_LINK)
 def test_a_plan_is_never_worse_than_no_plan(case: Case) -> None:
     best, gap, chance = said(answer_to(case))
@@ -184,7 +184,7 @@ def test_a_plan_is_never_worse_than_no_plan(case: Case) -> None:
 
 @pytest.mark.parametrize(("periods", "horizon_ms"), [("equal", None), ("harmonic", None), ("unequal", 1200)])
 def test_no_shifts_reach_more_than_the_gap_allows(periods: str, horizon_ms: int | None) -> None:
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(links(periods=periods, n_jobs=(2, 3, 4, 5, 6), horizon_ms=horizon_ms), st.integers(0, 2**32 - 1))
     def holds(case: Case, seed: int) -> None:
         rng = np.random.default_rng(seed)

@@ -90,7 +90,7 @@ def test_jobs_in_a_ring_get_the_shifts_that_are_best_for_all_links_together(jobs
     assert found.score_mean is not None
     assert found.score_bound is not None
     assert found.score_mean <= best + 1e-9
-    assert found.score_mean >= best - 0.02
+    assert found.score_mean >= best - 0.05
     assert found.score_bound >= best - 1e-9
 
 
@@ -279,17 +279,25 @@ def test_ranks_side_by_side_on_one_host_do_not_use_the_network() -> None:
     assert [(one.id, one.score_mean) for one in found.candidates] == [("packed", 1.0), ("in pairs", pytest.approx(0.5))]
 
 
-def test_the_same_seed_gives_the_same_answer_of_jobs_that_jitter() -> None:
+def test_jobs_that_jitter_are_judged_the_same_whenever_it_is_asked() -> None:
     profiles = {name: measured(busy(up_s=0.11), error_s=1e-5, jitter_frac=0.03) for name in "AB"}
-    one, same, other = (
-        rank([candidate("x", A="l1 r1", B="l2 r2")], profiles=profiles, topology=two_racks(1e9), seed=seed).candidates[
-            0
-        ]
-        for seed in (1, 1, 2)
-    )
+    pair = [candidate("x", A="l1 r1", B="l2 r2")]
+    one, same = (rank(pair, profiles=profiles, topology=two_racks(1e9)).candidates[0] for _ in range(2))
     assert one == same
-    assert one.predicted_slowdown != other.predicted_slowdown
-    assert one.score_mean == other.score_mean == pytest.approx(0.9)
+    assert one.score_mean == pytest.approx(0.9)
+    assert (one.predicted_slowdown or 0) > 1.1
+
+
+def test_what_does_not_fit_into_the_budget_is_not_judged_and_says_so() -> None:
+    pair = [candidate(str(i), A="l1 r1", B="l2 r2") for i in range(3)]
+    profiles = {name: busy(up_s=0.11) for name in "AB"}
+    found = rank(pair, profiles=profiles, topology=two_racks(1e9), budget_s=1e-9)
+    assert order_of(found) == ["0", "1", "2"]
+    assert found.best is None
+    assert {one.reason for one in found.candidates} == {"not judged: the 1e-09 s given were over"}
+    judged = rank(pair, profiles=profiles, topology=two_racks(1e9), budget_s=600)
+    assert judged.candidates == rank(pair, profiles=profiles, topology=two_racks(1e9)).candidates
+    assert 0 < judged.elapsed_s < 600
 
 
 def test_periods_that_are_too_far_apart_are_not_simulated_but_scored() -> None:

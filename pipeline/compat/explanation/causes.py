@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Cause", "Scene", "causes_of"]
 
-MAX_SETS: Final = 20_000
+MAX_SETS: Final = 4096
 """Sets of bursts that are told apart; where there would be more, the steadiest jobs count as other traffic."""
 
 LEAST_FRAC: Final = 1e-9
 """Of the capacity: an excess below this is rounding of rates."""
+
+BITS_PER_BYTE: Final = 8
 
 NO_BEAT_S: Final = 1.0
 """Traffic without a period is told of by the second."""
@@ -66,28 +68,29 @@ class Scene:
 class Cause:
     """Some bursts that are on the link together, with no others.
 
-    ``over_frac`` is the fraction of the time in which they are and the link does not take it all, ``excess_bps`` the
-    mean excess that this makes.
+    ``over_s`` is for how long of a beat they are and the link does not take it all, ``excess_bytes`` what is over.
     """
 
     bursts: tuple[Burst, ...]
-    over_frac: float
-    excess_bps: float
+    over_s: float
+    excess_bytes: float
 
 
 def causes_of(scene: Scene) -> Mapping[tuple[tuple[str, int], ...], Cause]:
-    """Return what each set of bursts brings, by (job, number) of the bursts; together the mean excess of the scene."""
+    """Return what each set of bursts brings, by (job, number) of the bursts; together the scene's mean excess."""
     seen, others = _seen([together(group, length_ns=scene.length_ns) for group in scene.groups])
     excess = replace(scene.excess, others=independent_levels([scene.excess.others, *others]))
     rate_bps = np.zeros(1) if seen is None else seen.rate_bps
     share = np.ones(1) if seen is None else seen.share
-    cost_bps = excess(rate_bps) * share
-    over_frac = _chance_over(excess, rate_bps) * share
+    beat_s = scene.beat_s
+    excess_bps = excess(rate_bps)
+    over_s = _chance_over(excess, rate_bps) * share * beat_s
+    over_bytes = excess_bps * share * beat_s / BITS_PER_BYTE
     found: dict[tuple[tuple[str, int], ...], Cause] = {}
-    for row in np.flatnonzero(cost_bps > LEAST_FRAC * excess.capacity_bps * share).tolist():
+    for row in np.flatnonzero((excess_bps > LEAST_FRAC * excess.capacity_bps) & (share > 0)).tolist():
         bursts = _bursts(seen, row)
         key = tuple((burst.job, burst.number) for burst in bursts)
-        found[key] = Cause(bursts=bursts, over_frac=float(over_frac[row]), excess_bps=float(cost_bps[row]))
+        found[key] = Cause(bursts=bursts, over_s=float(over_s[row]), excess_bytes=float(over_bytes[row]))
     return found
 
 

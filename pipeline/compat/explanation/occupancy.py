@@ -71,7 +71,15 @@ def together(parts: Sequence[Part], *, length_ns: int | None) -> Occupancy:
     if length_ns is None and len(parts) <= 2:
         return _alone(parts[0]) if len(parts) == 1 else _pair(*parts)
     circle_ns = math.lcm(*(part.demand.period_ns for part in parts))
-    return _laid_out(parts, length_ns=circle_ns if length_ns is None else length_ns)
+    if length_ns is None or length_ns <= circle_ns:
+        return _laid_out(parts, length_ns=length_ns or circle_ns)
+    rest_ns = length_ns % circle_ns
+    circles = together(parts, length_ns=None)
+    if not rest_ns:
+        return circles
+    rest = _laid_out(parts, length_ns=rest_ns)
+    share = np.concatenate([circles.share * (1 - rest_ns / length_ns), rest.share * (rest_ns / length_ns)])
+    return _merged(parts, np.vstack([circles.numbers, rest.numbers]), weight=share)
 
 
 def beside(first: Occupancy, second: Occupancy) -> Occupancy:
@@ -128,10 +136,15 @@ def _laid_out(parts: Sequence[Part], *, length_ns: int) -> Occupancy:
     edges = [part.demand.edges_within(length_ns, shift_ns=part.shift_ns) for part in parts]
     edges_ns = np.unique(np.concatenate([np.zeros(1, dtype=np.int64), *edges]))
     numbers = np.stack([_numbers_at(part, edges_ns) for part in parts], axis=1)
+    return _merged(parts, numbers, weight=np.diff(edges_ns, append=length_ns) / length_ns)
+
+
+def _merged(parts: Sequence[Part], numbers: NDArray[np.int64], *, weight: NDArray[np.float64]) -> Occupancy:
+    """Return the occupancy of rows of which several may be of one set."""
     columns = ((numbers[:, i], len(part.bursts) + 1) for i, part in enumerate(parts))
-    code, _ = reduce(_coded, columns, (np.zeros(edges_ns.size, dtype=np.int64), 1))
+    code, _ = reduce(_coded, columns, (np.zeros(weight.size, dtype=np.int64), 1))
     _, firsts, place = np.unique(code, return_index=True, return_inverse=True)
-    share = np.bincount(place, weights=np.diff(edges_ns, append=length_ns)) / length_ns
+    share = np.bincount(place, weights=weight).astype(np.float64)
     return Occupancy(parts=tuple(parts), numbers=numbers[firsts], share=share)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pipeline.compat.explanation.causes import causes_of
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pipeline.compat.explanation.scenes import Scenes
 
 __all__ = ["Overlap", "Side", "overlaps_of", "side_of", "sum_of"]
-
-BITS_PER_BYTE: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +54,7 @@ class Overlap:
 def overlaps_of(scenes: Scenes) -> list[Overlap]:
     """Return every overlap of either scene, by its bytes before, then after."""
     before, after = causes_of(scenes.before), causes_of(scenes.after)
-    overlaps = [_overlap(before.get(key), after.get(key), scenes=scenes) for key in {**before, **after}]
+    overlaps = [_overlap(before.get(key), after.get(key)) for key in {**before, **after}]
     return sorted(overlaps, key=lambda overlap: (-overlap.before_bytes, -overlap.after_bytes, overlap.bursts))
 
 
@@ -77,20 +75,12 @@ def sum_of(overlaps: Iterable[Overlap]) -> Overlap:
     )
 
 
-def _overlap(before: Cause | None, after: Cause | None, *, scenes: Scenes) -> Overlap:
+def _overlap(before: Cause | None, after: Cause | None) -> Overlap:
     cause = before or after
     return Overlap(
         bursts=cause.bursts if cause else (),
-        before_s=_over_s(before, scenes.before),
-        before_bytes=_bytes(before, scenes.before),
-        after_s=_over_s(after, scenes.after),
-        after_bytes=_bytes(after, scenes.after),
+        before_s=before.over_s if before else 0.0,
+        before_bytes=before.excess_bytes if before else 0.0,
+        after_s=after.over_s if after else 0.0,
+        after_bytes=after.excess_bytes if after else 0.0,
     )
-
-
-def _over_s(cause: Cause | None, scene: Scene) -> float:
-    return cause.over_frac * scene.beat_s if cause else 0.0
-
-
-def _bytes(cause: Cause | None, scene: Scene) -> float:
-    return cause.excess_bps * scene.beat_s / BITS_PER_BYTE if cause else 0.0

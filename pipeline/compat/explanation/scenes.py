@@ -10,6 +10,7 @@ from pipeline.compat.explanation.bursts import part_of
 from pipeline.compat.explanation.causes import Scene
 from pipeline.compat.levels import Excess
 from pipeline.compat.timeline import Window
+from pipeline.compat.turns import Turns
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -118,4 +119,4 @@ def _excess(findings: Findings) -> Excess:
 
 def _length_ns(findings: Findings) -> int | None:
     timeline = findings.best.timeline
-    return timeline.length_ns if isinstance(timeline, Window) else None
+    return timeline.length_ns if isinstance(timeline, Window | Turns) else None

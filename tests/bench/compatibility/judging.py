@@ -12,6 +12,7 @@ from tests.bench.compatibility.exact import exact_score
 from tests.bench.compatibility.methods import METHODS
 
 if TYPE_CHECKING:
+    from tests.bench.compatibility.answer import Answer
     from tests.bench.compatibility.cases import Case
 
 __all__ = ["PROVED", "Judged", "judge_family", "runs_here"]
@@ -19,6 +20,9 @@ __all__ = ["PROVED", "Judged", "judge_family", "runs_here"]
 PROVED: Final = 1e-9
 """A gap of less than this is none: rounding."""
 WARM_UP_SEED: Final = 0
+BRIEF_S: Final = 0.05
+N_RUNS: Final = 3
+"""What is so brief is solved as often as this, and the least time counts: the first may load code, any be disturbed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +71,11 @@ def judge_family(name: str, *, seeds: Sequence[int], methods: Iterable[str]) -> 
 
 
 def _judge(method: str, case: Case) -> Judged | None:
-    start_s = time.process_time()
-    answer = METHODS[method].solve(case)
-    spent_s = time.process_time() - start_s
+    answer, spent_s = _timed(method, case)
     if answer is None:
         return None
+    if spent_s < BRIEF_S:
+        spent_s = min(spent_s, *(_timed(method, case)[1] for _ in range(N_RUNS - 1)))
     score = exact_score(case, answer.shifts_ns)
     return Judged(
         method=method,
@@ -81,3 +85,10 @@ def _judge(method: str, case: Case) -> Judged | None:
         gap=answer.gap,
         spent_s=spent_s if answer.spent_s is None else answer.spent_s,
     )
+
+
+def _timed(method: str, case: Case) -> tuple[Answer | None, float]:
+    """Return an answer and the CPU time that it took."""
+    start_s = time.process_time()
+    answer = METHODS[method].solve(case)
+    return answer, time.process_time() - start_s

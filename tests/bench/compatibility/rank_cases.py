@@ -98,7 +98,7 @@ def _number(host: str) -> int:
 
 
 def _profile(rng: np.random.Generator) -> TrafficProfile:
-    """Return a job that is Up for 15 to 35 % of 100 or 200 ms, at the rate of its host link."""
+    """Return a job that is Up for 20 to 45 % of 100 or 200 ms, at the rate of its host link."""
     period_s = float(rng.choice([0.1, 0.2]))
-    up_s = period_s * float(rng.uniform(0.15, 0.35))
+    up_s = period_s * float(rng.uniform(0.2, 0.45))
     return TrafficProfile.from_phases(period_s=period_s, phases=[(0.0, up_s, HOST_BPS)])
