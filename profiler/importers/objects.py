@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["first_text", "objects_in"]
 
 
-def objects_in(source: Input, path: str, problems: list[str]) -> Iterator[Mapping[str, Any]]:
+def objects_in(source: Input, path: str, *, problems: list[str]) -> Iterator[Mapping[str, Any]]:
     """Yield the objects at a path of ijson, such as ``data.result.item``; damage becomes a problem, after them."""
     try:
         for found in ijson.items(_Stream(source.pieces()), path, use_float=True):

@@ -37,7 +37,7 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     host = options.host or first_text(source, _HOST) or source.default_host
     wrong: list[str] = []
     n_without = 0
-    for i_record, record in enumerate(objects_in(source, _RECORDS, coverage.problems), start=1):
+    for i_record, record in enumerate(objects_in(source, _RECORDS, problems=coverage.problems), start=1):
         coverage.n_rows += 1
         t_ns = _time_ns(record)
         if t_ns is None:

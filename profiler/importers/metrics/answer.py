@@ -34,7 +34,7 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     readings = MetricReadings(sink, coverage, host=options.host or source.default_host, source=source.name)
     n_unnamed = n_wrong = 0
     path = _ARRAYS[0] if source.head(64).lstrip()[:1] == b"[" else _ARRAYS[1]
-    for result in objects_in(source, path, coverage.problems):
+    for result in objects_in(source, path, problems=coverage.problems):
         labels = result.get("metric")
         rows = result.get("values", [result.get("value")])
         if not isinstance(labels, Mapping) or not isinstance(rows, list):

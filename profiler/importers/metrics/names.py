@@ -134,15 +134,17 @@ def known_metric(name: str) -> Metric | None:
     return next((metric for pattern, metric in _PATTERNS if pattern.fullmatch(name)), None)
 
 
-def series_of(metric: Metric, name: str, labels: Mapping[str, str], *, host: str, source: str) -> Series:
+def series_of(metric: Metric, labels: Mapping[str, str], *, name: str, host: str, source: str) -> Series:
     """Return the series that a metric's labels name.
 
     Parameters
     ----------
-    metric, name
+    metric
         As found by `known_metric`.
     labels
         Names and values.
+    name
+        Of the metric.
     host
         Host where no label tells it.
     source

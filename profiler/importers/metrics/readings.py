@@ -87,7 +87,9 @@ class MetricReadings:
         who = (name, frozenset(labels.items()))
         if who not in self._series:
             metric = self._metrics[name]
-            series = None if metric is None else series_of(metric, name, labels, host=self._host, source=self._source)
+            series = (
+                None if metric is None else series_of(metric, labels, name=name, host=self._host, source=self._source)
+            )
             if series is not None and series.series_id in self._names:
                 what = f"{name}, counted by {self._names[series.series_id]}"
                 self._passed_over[what] = 0
