@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pipeline.compat import Compatibility, Explanation, PairScores, explain, score_pairs, solve
     from pipeline.flow import Analysis, analyze
     from pipeline.ranking import rank
+    from pipeline.shifts import PlanOptions, ShiftPlan, recommend_shifts
     from pipeline.simulation import simulate
     from pipeline.sql import open_lake
 
@@ -20,10 +21,13 @@ __all__ = [
     "Compatibility",
     "Explanation",
     "PairScores",
+    "PlanOptions",
+    "ShiftPlan",
     "analyze",
     "explain",
     "open_lake",
     "rank",
+    "recommend_shifts",
     "score_pairs",
     "simulate",
     "solve",
@@ -34,10 +38,13 @@ _HOMES = {
     "Compatibility": "pipeline.compat",
     "Explanation": "pipeline.compat",
     "PairScores": "pipeline.compat",
+    "PlanOptions": "pipeline.shifts",
+    "ShiftPlan": "pipeline.shifts",
     "analyze": "pipeline.flow",
     "explain": "pipeline.compat",
     "open_lake": "pipeline.sql",
     "rank": "pipeline.ranking",
+    "recommend_shifts": "pipeline.shifts",
     "score_pairs": "pipeline.compat",
     "simulate": "pipeline.simulation",
     "solve": "pipeline.compat",

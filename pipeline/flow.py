@@ -21,6 +21,8 @@ from profiler.store import Lake
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pipeline.shifts import PlanOptions
+
 __all__ = ["Analysis", "LinkAnalysis", "Skipped", "analyze"]
 
 
@@ -28,6 +30,7 @@ def analyze(
     lake: str | Path,
     *,
     cluster: str | Path | Sequence[str | Path] | None = None,
+    options: PlanOptions | None = None,
     on_port: Callable[[int, int], None] = lambda _n_done, _n_ports: None,
 ) -> Analysis:
     """Find the beat of every port, the jobs that meet on links, and the shifts that keep them apart.
@@ -42,6 +45,9 @@ def analyze(
     cluster
         Files that know links and jobs, see `pipeline.topology.read_cluster`; by default those that the lake knows from
         an earlier analysis.
+    options
+        What the plan is to be good for, and what it may not change. A job counts as many as it has ranks, where no
+        weight is given for it.
     on_port
         Called after each port with the number of ports done and their total.
 
@@ -69,7 +75,7 @@ def analyze(
         job_profiles(jobs, profiles), meetings, bottlenecks_bps={job["job_id"]: job["bottleneck_bps"] for job in jobs}
     )
     solved = solve_links(meetings, own)
-    plan = recommend_shifts(solved)
+    plan = recommend_shifts(solved, options=options, sizes={job["job_id"]: job["n_ranks"] for job in jobs})
     analysis = Analysis(
         profiles={profile.label: profile for profile in profiles.values()},
         jobs={job: profile for job, profile in own.items() if profile.status == "periodic"},

@@ -94,10 +94,17 @@ def _kept(planned: Compatibility) -> Compatibility:
 
 
 def _left_out(planned: Compatibility) -> Compatibility:
-    reason = (
-        "the bursts collide and would fit held to slots, but the jobs meet others on other links, and slots in common "
-        "with those would make some job slower than it is unmanaged: leave them alone, or place one on another link"
-    )
+    if planned.verdict == "paced":
+        reason = (
+            "the bursts collide and would fit held to slots, but the jobs meet others on other links, and slots in "
+            "common with those would make some job slower than it is unmanaged: leave them alone, or place one on "
+            "another link"
+        )
+    else:
+        reason = (
+            "the bursts would fit at other shifts, but the jobs meet others on other links, and no shifts were found "
+            "with which all these links score higher than by chance: leave them alone, or place one on another link"
+        )
     return replace(planned, verdict="futile", reason=reason, predicted={})
 
 

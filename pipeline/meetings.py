@@ -18,6 +18,15 @@ from profiler.phases import TrafficProfile
 
 __all__ = ["Meeting", "demand_on", "find_meetings", "job_profiles", "own_profiles"]
 
+FULL_FRAC: Final = 0.95
+"""A link at this much of its capacity is full: headers, pauses and the counters' own clocks take the rest."""
+
+NOISE_FRAC: Final = 0.05
+"""What two jobs are seen to send and what their common Up time holds may differ by this: both have blurred edges."""
+
+MOSTLY_SHARED: Final = 0.75
+"""A job that shares a link for more of its Up time has no tenth of iterations that nothing hinders."""
+
 MATERIAL_FRAC: Final = 1e-3
 """Of a period: a peak is a quantile over iterations, so that it lies a little above the mean of any job."""
 
@@ -37,12 +46,36 @@ class Meeting:
     shared_frac: float | None = None
 
     def is_contended(self, peaks_bps: Mapping[str, float]) -> bool:
-        """Return whether the peaks of all jobs together exceed the capacity."""
-        return sum(peaks_bps[job] * load_frac for job, load_frac in self.load_frac.items()) > self.capacity_bps
+        """Return whether the peaks of all jobs fill the link: of jobs that always share it they come to no more."""
+        peak_bps = sum(peaks_bps[job] * load_frac for job, load_frac in self.load_frac.items())
+        return peak_bps > FULL_FRAC * self.capacity_bps
 
     def was_kept_apart(self, profiles: Mapping[str, TrafficProfile]) -> bool:
         """Return whether the bursts of the jobs were seen all but never at one time."""
         return were_apart(self.shared_frac, [profiles[job] for job in self.load_frac]) is True
+
+    def alone_bps(self, job: str, profiles: Mapping[str, TrafficProfile]) -> float:
+        """Return the rate that a job has while Up alone, if it meets one other most of that time; else 0, not known.
+
+        Nearly every iteration meets the other job then, so that the fastest tenth of them is hindered too.
+
+        Notes
+        -----
+        While both are Up the link is full, however they share it; what is left of their traffic went while one of them
+        was Up alone: ``alone = (sum of means - shared * capacity) / (sum of duties - 2 * shared)``. Where all is shared
+        nothing is seen of a job alone: the answer is infinite, and the path's capacity the only bound. Where more is
+        left than the link can carry, it was not what hindered them, and nothing is known.
+        """
+        duties = {each: profiles[each].duty_frac or 0.0 for each in self.load_frac}
+        means_bps = [(profiles[each].mean_bps or 0.0) * load_frac for each, load_frac in self.load_frac.items()]
+        is_mostly_shared = self.shared_frac is not None and self.shared_frac >= MOSTLY_SHARED * duties.get(job, inf)
+        if self.shared_frac is None or not is_mostly_shared or len(duties) != 2 or min(duties.values()) <= 0:
+            return 0.0
+        alone_frac = sum(duties.values()) - 2 * self.shared_frac
+        left_bps = sum(means_bps) - self.shared_frac * self.capacity_bps
+        if left_bps > alone_frac * self.capacity_bps + NOISE_FRAC * sum(means_bps):
+            return 0.0
+        return left_bps / alone_frac / self.load_frac[job] if alone_frac > 0 else inf
 
 
 def find_meetings(rows: Sequence[Mapping[str, Any]], *, overlaps: Sequence[Mapping[str, Any]] = ()) -> list[Meeting]:
@@ -107,19 +140,20 @@ def own_profiles(
         The rate at which the slowest link of each job's path carries it; what it sends faster waits in a queue.
     """
     peaks_bps = {job: min(_peak_bps(profile), bottlenecks_bps[job] or inf) for job, profile in profiles.items()}
-    hindered = {
-        job
-        for meeting in meetings
-        if meeting.is_contended(peaks_bps) and not meeting.was_kept_apart(profiles)
-        for job in meeting.load_frac
-    }
+    contended = [
+        meeting for meeting in meetings if meeting.is_contended(peaks_bps) and not meeting.was_kept_apart(profiles)
+    ]
+    hindered = {job for meeting in contended for job in meeting.load_frac}
     own: dict[str, TrafficProfile] = {}
     for job, profile in profiles.items():
         bottleneck_bps = bottlenecks_bps[job]
         if bottleneck_bps is None:
             own[job] = profile
             continue
-        corrected, warnings = own_profile(profile, capacity_bps=bottleneck_bps, contended=job in hindered)
+        alone_bps = max((meeting.alone_bps(job, profiles) for meeting in contended), default=0.0)
+        corrected, warnings = own_profile(
+            profile, capacity_bps=bottleneck_bps, contended=job in hindered, alone_bps=alone_bps
+        )
         if _is_noise(profile, corrected):
             corrected, warnings = profile, ()
         alone = behind(corrected, capacity_bps=bottleneck_bps)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from pipeline.cli.plan_options import BudgetOption, Goal, GoalOption, PinOption, WeightOption, read_options
 from pipeline.cli.printer import (
     CsvFlag,
     Format,
@@ -32,6 +33,10 @@ def analyze(
     ] = None,
     plan: Annotated[Path | None, typer.Option("--plan", help="Write the plan that the pacer reads.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --plan if it exists.")] = False,
+    objective: GoalOption = Goal.MEAN,
+    weight: WeightOption = [],  # noqa: B006 - typer makes a new list a call
+    pin: PinOption = [],  # noqa: B006
+    budget: BudgetOption = None,
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
@@ -44,6 +49,8 @@ def analyze(
     Example:
 
         offbeat analyze --lake lake --cluster cluster.toml --plan plan.json
+
+        offbeat analyze --lake lake --objective worst --pin A=0s --budget 10s
     """
     from pipeline.analysis import LINK_COLUMNS
     from pipeline.cli.analysis_table import readable_link, readable_omissions, readable_shift
@@ -51,11 +58,12 @@ def analyze(
     from pipeline.outfile import Existing, check_target, write_text
     from pipeline.report import advise, summarize
 
+    options = read_options(objective, weight=weight, pin=pin, budget=budget)
     existing: Existing = "replace" if force else "keep"
     if plan is not None:
         check_target(plan, existing=existing)
     with port_progress() as on_port:
-        analysis = analyze_lake(lake, cluster=cluster, on_port=on_port)
+        analysis = analyze_lake(lake, cluster=cluster, options=options, on_port=on_port)
     if plan is not None:
         write_text(json.dumps(analysis.plan.to_dict(), indent=2, allow_nan=False) + "\n", plan, existing=existing)
         note(f"offbeat: wrote {plan}")

@@ -35,8 +35,8 @@ FALLS: Final = 2
 """Bits of an edge's ``turns``: the rate of some job rises there, that of some job falls."""
 
 
-MAX_MEETINGS: Final = 8_000_000
-"""Edges of a layout times those of a job: a curve of more would take seconds and more than 140 MB."""
+MAX_MEETINGS: Final = 20_000_000
+"""Edges of a layout times those of a job: a curve of more would take seconds and more than 340 MB."""
 
 
 class Cost(NamedTuple):

@@ -163,6 +163,8 @@ def _tree_for(board: Board, demands: Sequence[Demand]) -> Tree | None:
         base_bps=np.empty((n_jobs, n_candidates)),
         n=np.zeros(n_jobs, dtype=np.int64),
         next=np.zeros(n_jobs, dtype=np.int64),
+        listed=np.zeros(n_jobs, dtype=np.int64),
+        rise_bps=np.zeros(n_jobs),
         root_bps=np.zeros(1),
         placed_ns=np.full(n_jobs, -1, dtype=np.int64),
         kind=np.array(_kinds(demands), dtype=np.int64),

@@ -90,7 +90,7 @@ def _n_sweeps(n_classes: int) -> int:
 
 
 class _Sweeps:
-    """Classes with the levels that they have at their present shifts; at first, at any shifts.
+    """Several classes with the levels that they have at their present shifts; at first, at any shifts.
 
     While they are placed, the levels of many others are gathered into fewer.
     """
@@ -109,7 +109,8 @@ class _Sweeps:
         self._excess = excess
         self._rng = rng
         self._deadline = deadline
-        self._levels = [independent_levels(levels_of(demands[i]) for i in members) for members in classes]
+        several = classes if len(classes) > 1 else ()
+        self._levels = [independent_levels(levels_of(demands[i]) for i in members) for members in several]
 
     def placed(self, start: Placement) -> Placement:
         """Place each class once."""

@@ -73,7 +73,7 @@ def _peak_bps(phase: Phase) -> float:
 
 
 def own_profile(
-    profile: TrafficProfile, *, capacity_bps: float, contended: bool
+    profile: TrafficProfile, *, capacity_bps: float, contended: bool, alone_bps: float | None = None
 ) -> tuple[TrafficProfile, tuple[str, ...]]:
     """Return the profile with the other jobs' hindrance taken out, and a warning that says so if anything changed.
 
@@ -85,6 +85,8 @@ def own_profile(
         Of the link that was shared; no phase sends faster.
     contended
         Whether another job shared the link while the profile was measured.
+    alone_bps
+        The rate that its Up phases have alone if that is known otherwise; the rate that was seen counts if it is more.
 
     Notes
     -----
@@ -96,7 +98,7 @@ def own_profile(
     phases: list[Phase] = []
     saved_s = 0.0
     for phase in sorted(profile.phases, key=lambda phase: phase.start_s):
-        own = _unhindered(phase, capacity_bps=capacity_bps)
+        own = _unhindered(phase, capacity_bps=capacity_bps, alone_bps=alone_bps or 0.0)
         phases.append(replace(own, start_s=max(0.0, phase.start_s - saved_s)))
         saved_s += phase.width_s - own.width_s
     if saved_s == 0:
@@ -120,11 +122,11 @@ def own_profile(
     return corrected, (warning,)
 
 
-def _unhindered(phase: Phase, *, capacity_bps: float) -> Phase:
+def _unhindered(phase: Phase, *, capacity_bps: float, alone_bps: float) -> Phase:
     """Return an Up phase at the rate it reaches when nothing hinders it, with the same volume."""
     if phase.kind != "up" or phase.peak_bps is None:
         return phase
-    rate_bps = min(phase.peak_bps, capacity_bps)
+    rate_bps = min(max(phase.peak_bps, alone_bps), capacity_bps)
     if rate_bps <= phase.rate_bps:
         return phase
     width_s = phase.width_s * phase.rate_bps / rate_bps

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final, overload
 from pipeline.compat.cassini import cassini_score
 from pipeline.compat.groups import groups_of
 from pipeline.compat.horizon import best_shifts, independent_excess
-from pipeline.compat.levels import Excess
+from pipeline.compat.levels import Excess, independent_levels, levels_of
 from pipeline.compat.observed import observed_shifts_ns
 from pipeline.compat.paced import paced_shifts
 from pipeline.compat.pacing import jitter_of
 from pipeline.compat.plateaus import ranges_of
 from pipeline.compat.relations import beat_of
 from pipeline.compat.robust import UnderJitter, under_jitter
+from pipeline.compat.robust_classes import classes_under_jitter
 from pipeline.compat.timeline import Circle, excess_at
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Findings:
     random_bps: float
     now_ns: tuple[int, ...] | None
     now_bps: float | None
-    robust: UnderJitter | None
+    robust: UnderJitter
     bursts_bps: float | None
     cassini: float | None
 
@@ -98,7 +99,7 @@ def find(members: Members, *, terms: Terms, rng: np.random.Generator, deadline: 
         random_bps=max(best.excess_bps, independent_excess(demands, excess=excess)),
         now_ns=now_ns,
         now_bps=None if now_ns is None or best.timeline is None else excess_at(best.timeline, now_ns),
-        robust=_robust(best, groups, jitter_frac=terms.jitter_frac, deadline=deadline),
+        robust=_robust(best, groups, excess=excess, jitter_frac=terms.jitter_frac, deadline=deadline),
         bursts_bps=_bursts_bps(best, members, capacity_bps=terms.capacity_bps),
         cassini=None if deadline.is_over() else cassini_score(best.demands, excess=excess),
     )
@@ -119,13 +120,19 @@ def _now_ns(best: BestShifts, *, beats: Sequence[Beat], anchors_ns: Sequence[int
     return None if now_ns is None else tuple(now_ns)
 
 
-def _robust(best: BestShifts, groups: Sequence[Group], *, jitter_frac: float, deadline: Deadline) -> UnderJitter | None:
-    """Return the excess under jitter: where no jobs keep a phase, that of any shifts; of several groups, None."""
-    if len(groups) > 1:
-        return None
-    for group in groups:
+def _robust(
+    best: BestShifts, groups: Sequence[Group], *, excess: Excess, jitter_frac: float, deadline: Deadline
+) -> UnderJitter:
+    """Return the excess under jitter: where no jobs keep a phase, that of any shifts."""
+    if not groups:
+        return UnderJitter(expected_bps=best.excess_bps, worst_bps=best.excess_bps, is_worst_proved=True)
+    if len(groups) == 1:
+        (group,) = groups
         return under_jitter(group.timeline, group.shifts_ns, jitter_frac=jitter_frac, deadline=deadline)
-    return UnderJitter(expected_bps=best.excess_bps, worst_bps=best.excess_bps, is_worst_proved=True)
+    grouped = {i_job for group in groups for i_job in group.members}
+    alone = [levels_of(demand) for i_job, demand in enumerate(best.demands) if i_job not in grouped]
+    beside = replace(excess, others=independent_levels([excess.others, *alone]))
+    return classes_under_jitter(groups, beside=beside, jitter_frac=jitter_frac, deadline=deadline)
 
 
 def _bursts_bps(best: BestShifts, members: Members, *, capacity_bps: float) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,10 +21,11 @@ __all__ = ["Group", "groups_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Some jobs, by index, at their shifts; the excess of the timeline counts all other traffic of the link."""
+    """Some jobs, by index, at their shifts; ``excess`` is that of the timeline and counts all other traffic."""
 
     members: tuple[int, ...]
     timeline: Timeline
+    excess: Excess
     shifts_ns: tuple[int, ...]
 
     def curves(self) -> Iterator[ShiftCurve]:
@@ -35,22 +36,21 @@ class Group:
 def groups_of(best: BestShifts, *, excess: Excess, horizon_s: float | None) -> tuple[Group, ...]:
     """Return the groups of several jobs; none where phases are lost before the horizon ends."""
     if best.timeline is not None:
-        return (_group(range(len(best.demands)), best.timeline, shifts_ns=best.shifts_ns),)
+        everyone = range(len(best.demands))
+        return (Group(members=tuple(everyone), timeline=best.timeline, excess=excess, shifts_ns=best.shifts_ns),)
     if horizon_s is not None:
         return ()
     return tuple(
-        _group(
-            members,
-            Circle(
-                demands=[best.demands[i] for i in members],
-                excess=seen_by(i_class, best.classes, demands=best.demands, shifts=best.shifts_ns, excess=excess),
-            ),
-            shifts_ns=best.shifts_ns,
-        )
-        for i_class, members in enumerate(best.classes)
-        if len(members) > 1
+        _class(best, i_class, excess=excess) for i_class, members in enumerate(best.classes) if len(members) > 1
     )
 
 
-def _group(members: Sequence[int], timeline: Timeline, *, shifts_ns: Sequence[int]) -> Group:
-    return Group(members=tuple(members), timeline=timeline, shifts_ns=tuple(shifts_ns[i] for i in members))
+def _class(best: BestShifts, i_class: int, *, excess: Excess) -> Group:
+    members = best.classes[i_class]
+    seen = seen_by(i_class, best.classes, demands=best.demands, shifts=best.shifts_ns, excess=excess)
+    return Group(
+        members=members,
+        timeline=Circle(demands=[best.demands[i] for i in members], excess=seen),
+        excess=seen,
+        shifts_ns=tuple(best.shifts_ns[i] for i in members),
+    )

@@ -66,7 +66,8 @@ class BestShifts:
     excess_bps, bound_bps
         Mean excess at these shifts over the horizon, and the least that any shifts could have.
     horizon_s
-        Time over which they are the best; infinite where the periods are exact.
+        Time over which they are the best; infinite where the periods are exact. It is the horizon that was asked for,
+        but for two jobs whose common circle has too many edges: then as many whole circles as that holds.
     hold_s
         Time after which drift and jitter have used up half of what the shifts gain; 0 where no jobs keep a phase.
     classes
@@ -189,19 +190,23 @@ def _for_ever(tied: TiedJobs, search: _Search) -> BestShifts:
 
 
 def _over_turns(best: BestShifts, search: _Search, *, horizon_ns: int) -> BestShifts:
-    """Return shifts for all of time with what they cost up to the horizon, where the last circle is cut off."""
-    horizon_s = horizon_ns / NS_PER_S
+    """Return shifts for all of time with what they cost up to the horizon, where the last circle is cut off.
+
+    Of two jobs whose circle cannot be laid out only whole circles count: their horizon is rounded down to these.
+    """
     circle_ns = math.lcm(*(demand.period_ns for demand in best.demands))
+    if not fits_circle(best.demands):
+        horizon_ns -= horizon_ns % circle_ns
     turns = Turns(demands=best.demands, excess=search.excess, length_ns=horizon_ns, circle_ns=circle_ns)
+    best = replace(best, horizon_s=horizon_ns / NS_PER_S)
     if turns.rest is None:
-        return replace(best, horizon_s=horizon_s)
+        return best
     bound_bps = turns.mean(circle_bps=best.bound_bps, rest_bps=window_bound(turns.rest))
     excess_bps = turns.at(best.shifts_ns)
     return replace(
         best,
         excess_bps=excess_bps,
         bound_bps=min(bound_bps, excess_bps),
-        horizon_s=horizon_s,
         timeline=turns,
         method=best.method + OVER_HORIZON,
     )

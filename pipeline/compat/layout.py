@@ -134,29 +134,25 @@ def move_job(board: Board, shifts_ns: NDArray[np.int64], j: int, beside: NDArray
     return least(board.kinks.excess_bps, n)
 
 
-@inner
-def _move_jobs(board: Board, shifts_ns: NDArray[np.int64], choose: int) -> float:
-    """Move each job but the first to a best shift beside all others, in place; return the mean excess reached."""
-    beside = np.empty(shifts_ns.size, np.bool_)
-    for j in range(shifts_ns.size):
-        beside[j] = True
-    excess_bps = np.inf
-    for j in range(1, shifts_ns.size):
-        beside[j] = False
-        excess_bps = move_job(board, shifts_ns, j, beside, choose)
-        beside[j] = True
-    return excess_bps
-
-
 @entry
 def descend(
     board: Board, shifts_ns: NDArray[np.int64], choose: int, tolerance_bps: float, max_rounds: int
 ) -> tuple[float, int]:
-    """Move one job after the other until none can improve, in place; return the mean excess and how many rounds."""
+    """Move each job but the first to a best shift beside all others, in place, until a round of moves gains too little.
+
+    Return the mean excess reached, and how many rounds that took.
+    """
+    beside = np.empty(shifts_ns.size, np.bool_)
+    for j in range(shifts_ns.size):
+        beside[j] = True
     excess_bps = np.inf
     for n_rounds in range(1, max_rounds + 1):
-        reached_bps = _move_jobs(board, shifts_ns, choose)
-        if reached_bps >= excess_bps - tolerance_bps:
-            return min(excess_bps, reached_bps), n_rounds
-        excess_bps = reached_bps
+        before_bps = excess_bps
+        for j in range(1, shifts_ns.size):
+            beside[j] = False
+            reached_bps = move_job(board, shifts_ns, j, beside, choose)
+            beside[j] = True
+        excess_bps = min(excess_bps, reached_bps)
+        if excess_bps >= before_bps - tolerance_bps:
+            return excess_bps, n_rounds
     return excess_bps, max_rounds

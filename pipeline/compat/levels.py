@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Final, Self
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pipeline.compat.demand import Demand
 
-__all__ = ["Excess", "Levels", "independent_levels", "levels_of"]
+__all__ = ["Excess", "Levels", "independent_levels", "levels_of", "mixed_levels"]
 
 MAX_LEVELS: Final = 4096
 """Beyond this many levels a distribution is thinned; thinning keeps the mean and can only raise the excess."""
@@ -80,6 +80,12 @@ class Excess:
 def levels_of(demand: Demand) -> Levels:
     """Return the share of a period that a demand spends at each rate."""
     return _merged(demand.rate_bps, demand.widths_ns / demand.period_ns)
+
+
+def mixed_levels(parts: Sequence[Levels]) -> Levels:
+    """Return the distribution of a rate that is each of several for an equal part of the time."""
+    rate_bps = np.concatenate([part.rate_bps for part in parts])
+    return _merged(rate_bps, np.concatenate([part.weight for part in parts]) / len(parts))
 
 
 def independent_levels(parts: Iterable[Levels]) -> Levels:

@@ -44,7 +44,7 @@ class Members:
     flattened
         Those of them of which only the mean rate is known.
     unseen
-        Those of them of which no counter could be read.
+        Those of them of which no counter could be read, or not even the mean rate is known.
     """
 
     profiles: Mapping[str, TrafficProfile]
@@ -90,7 +90,7 @@ def members_of(profiles: Mapping[str, TrafficProfile]) -> Members:
     for name, profile in others.items():
         _check(name, profile)
     unknown = tuple(name for name, profile in others.items() if profile.status not in KNOWN_STATUSES)
-    unseen = tuple(name for name in unknown if others[name].status == "no_data")
+    unseen = tuple(name for name in unknown if not _is_seen(others[name]))
     flattened = tuple(name for name in unknown if name not in unseen and not others[name].levels_bps)
     return Members(
         profiles=periodic,
@@ -102,6 +102,11 @@ def members_of(profiles: Mapping[str, TrafficProfile]) -> Members:
         flattened=flattened,
         unseen=unseen,
     )
+
+
+def _is_seen(profile: TrafficProfile) -> bool:
+    """Return whether anything is known of how much it sends."""
+    return profile.status != "no_data" and (profile.mean_bps is not None or bool(profile.levels_bps))
 
 
 def _check(name: str, profile: TrafficProfile) -> None:

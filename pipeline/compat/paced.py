@@ -65,7 +65,7 @@ def paced_shifts(
     demands = [demand_of(profile, name=f"job {name}") for name, profile in held.items()]
     circle = Circle(demands=demands, excess=excess)
     found = place_jobs(circle, bound_bps=lower_bound(demands, excess=excess), rng=rng, deadline=deadline)
-    group = Group(members=tuple(range(len(demands))), timeline=circle, shifts_ns=found.shifts_ns)
+    group = Group(members=tuple(range(len(demands))), timeline=circle, excess=excess, shifts_ns=found.shifts_ns)
     ranges = ranges_of(demands, [group], within_bps=within_bps, deadline=deadline)
     shifts = tuple(
         with_ranges(

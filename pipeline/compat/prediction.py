@@ -61,6 +61,11 @@ class Prediction:
         """How many times shorter the mean iteration becomes; geometric mean over jobs."""
         return _mean_ratio([(now.mean_s, then.mean_s) for now, then in zip(self.now, self.planned, strict=True)])
 
+    def means_s(self, job: str) -> tuple[float, float] | None:
+        """Return the mean iteration time of one job without the plan and with it; None for one that never sends."""
+        means = [[run.mean_s for run in runs if run.job == job] for runs in (self.now, self.planned)]
+        return (means[0][0], means[1][0]) if all(means) else None
+
     def figures(self, plan: Literal["shifted", "paced"]) -> dict[str, float]:
         """Return what a verdict shows: times in seconds, means over the jobs; ``plan`` names those with the plan."""
         figures = {}

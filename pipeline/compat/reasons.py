@@ -28,11 +28,16 @@ __all__ = [
 ]
 
 
-def cost_of_slots(evidence: Evidence) -> str:
-    """Return what slots cost the job that they stretch most."""
+def cost_of_slots(evidence: Evidence, prediction: Prediction) -> str:
+    """Return what slots cost the job that they stretch most, against what contention costs it now."""
+    means_s = prediction.means_s(evidence.stretched)
+    among_others = ""
+    if means_s is not None:
+        now_s, held_s = map(format_duration, means_s)
+        among_others = f"; with its waits for others it goes from {now_s} to {held_s} in the mean"
     return (
         f"slots stretch job {evidence.stretched} by {evidence.stretch_frac:.0%} "
-        f"({format_duration(evidence.stretch_s)} an iteration)"
+        f"({format_duration(evidence.stretch_s)} an iteration{among_others})"
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pipeline.compat.timeline import Timeline
     from pipeline.deadline import Deadline
 
-__all__ = ["JITTER_FRAC", "UnderJitter", "under_jitter"]
+__all__ = ["JITTER_FRAC", "UnderJitter", "hammersley", "under_jitter"]
 
 JITTER_FRAC: Final = 0.05
 """Each job is off its shift by up to this fraction of its period, uniformly (DESIGN section 5)."""
@@ -94,7 +94,7 @@ def _tried(timeline: Timeline, shifts_ns: list[int], *, reach_ns: list[int], dea
     n_jobs = len(shifts_ns)
     points: list[tuple[float, list[int]]] = []
     means_bps: list[float] = []
-    for error in 2 * _hammersley(_effort(N_POINTS, n_jobs), n_jobs - 1) - 1:
+    for error in 2 * hammersley(_effort(N_POINTS, n_jobs), n_jobs - 1) - 1:
         moves_ns = np.rint(error * reach_ns[1:]).astype(np.int64).tolist()
         moved = [shifts_ns[0], *(shift + move for shift, move in zip(shifts_ns[1:], moves_ns, strict=True))]
         curve = timeline.curve(0, shifts_ns=moved, beside=range(1, n_jobs))
@@ -174,7 +174,7 @@ def _effort(full: int, n_jobs: int) -> int:
     return max(1, full * FULL_EFFORT_JOBS // max(FULL_EFFORT_JOBS, n_jobs))
 
 
-def _hammersley(n_points: int, n_dims: int) -> NDArray[np.float64]:
+def hammersley(n_points: int, n_dims: int) -> NDArray[np.float64]:
     """Return points in the unit cube, shape (n_points, n_dims): midpoints, then multiples of irrational steps.
 
     The steps are powers of a generalised golden ratio, the root of ``x^n = x + 1`` for n - 1 of them.

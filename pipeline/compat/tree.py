@@ -34,7 +34,9 @@ class Tree(NamedTuple):
         Candidates at each level in order of their bound: which job at which shift, a lower bound of the excess of any
         placement that contains it, and the excess of the placed jobs with it.
     n, next
-        How many candidates a level has, and the first that has not been tried; -1 if they have not been listed.
+        How many candidates a level has, and the first that has not been tried; -1 while they are being listed.
+    listed, rise_bps
+        The first job whose candidates are not listed at a level, and what all jobs listed add at least.
     root_bps
         Excess of the first job alone (one value).
     placed_ns
@@ -58,6 +60,8 @@ class Tree(NamedTuple):
     base_bps: NDArray[np.float64]
     n: NDArray[np.int64]
     next: NDArray[np.int64]
+    listed: NDArray[np.int64]
+    rise_bps: NDArray[np.float64]
     root_bps: NDArray[np.float64]
     placed_ns: NDArray[np.int64]
     kind: NDArray[np.int64]
@@ -73,22 +77,57 @@ def grow(tree: Tree, board: Board, tolerance_bps: float, n_kinks: int) -> int:
 
     A search begins with one job placed at level 0, whose candidates are not listed (``next`` is -1).
     """
+    # A curve is filled in this one place: whatever calls `fill_kinks` is compiled with all of it.
     n_seen = 0
     while tree.level[0] >= 0 and n_seen < n_kinks:
         d = tree.level[0]
-        k = tree.next[d]
-        if k < 0:
-            n_seen += _branch(tree, board, d, tolerance_bps)
-        elif k >= tree.n[d] or tree.bound_bps[d, k] >= tree.best_bps[0] - tolerance_bps:
-            if d > 0:
-                tree.placed_ns[tree.job[d - 1, tree.next[d - 1] - 1]] = -1
-            tree.level[0] = d - 1
+        if tree.next[d] >= 0:
+            n_seen += _try_next(tree, board, d, tolerance_bps)
+            continue
+        j = _unlisted(tree, d)
+        if j == tree.kind.size:
+            _keep(tree, d, tree.best_bps[0] - tolerance_bps)
+            _order(tree, d)
+            tree.next[d] = 0
+            continue
+        moving = job_steps(board.jobs, j)
+        repeats = (moving.period_ns, float(board.length_ns), board.is_window)
+        n = fill_kinks(_placed(tree, board, d), moving, repeats, board.cost, board.kinks)
+        n_seen += n
+        if d + 2 < tree.kind.size:
+            _list(tree, board, j, n)
         else:
-            tree.next[d] = k + 1
-            n_seen += 1 + k // SCANNED
-            if not _is_explored(tree, d, k):
-                n_seen += _place(tree, board, d, tolerance_bps)
+            _take_best(tree, board, j, n, tolerance_bps)
+            _leave(tree)
     return n_seen
+
+
+@inner
+def _try_next(tree: Tree, board: Board, d: int, tolerance_bps: float) -> int:
+    """Place the next candidate of a level and go up, or leave the level; return the work as so many kinks."""
+    k = tree.next[d]
+    if k >= tree.n[d] or tree.bound_bps[d, k] >= tree.best_bps[0] - tolerance_bps:
+        _leave(tree)
+        return 0
+    tree.next[d] = k + 1
+    if not _is_explored(tree, d, k):
+        j = tree.job[d, k]
+        tree.placed_ns[j] = tree.shift_ns[d, k]
+        _add(tree, board, d, j)
+        tree.level[0], tree.next[d + 1], tree.listed[d + 1] = d + 1, -1, 0
+        tree.n[d + 1], tree.rise_bps[d + 1] = 0, 0.0
+        if _filled_bound(tree, board, d + 1, tree.base_bps[d, k]) >= tree.best_bps[0] - tolerance_bps:
+            _leave(tree)
+    return int(1 + k // SCANNED)
+
+
+@inner
+def _leave(tree: Tree) -> None:
+    """Go down a level, without the job that was placed last."""
+    d = tree.level[0] - 1
+    if d >= 0:
+        tree.placed_ns[tree.job[d, tree.next[d] - 1]] = -1
+    tree.level[0] = d
 
 
 @inner
@@ -103,69 +142,23 @@ def _is_explored(tree: Tree, d: int, k: int) -> bool:
 
 
 @inner
-def _place(tree: Tree, board: Board, d: int, tolerance_bps: float) -> int:
-    """Place the candidate before the next and go up a level, or try the last job; return how many kinks that took."""
-    k = tree.next[d] - 1
-    j = tree.job[d, k]
-    tree.placed_ns[j] = tree.shift_ns[d, k]
-    _add(tree, board, d, j)
-    n_seen = 0
-    if _filled_bound(tree, board, d + 1, tree.base_bps[d, k]) < tree.best_bps[0] - tolerance_bps:
-        if d + 3 < tree.kind.size:
-            tree.level[0], tree.next[d + 1] = d + 1, -1
-            return n_seen
-        n_seen = _try_last(tree, board, d + 1, tolerance_bps)
-    tree.placed_ns[j] = -1
-    return n_seen
+def _unlisted(tree: Tree, d: int) -> int:
+    """Return the next job whose candidates are to be listed at a level, or the number of jobs if there is none."""
+    j = tree.listed[d]
+    while j < tree.kind.size and tree.placed_ns[j] >= 0:
+        j += 1
+    return int(j)
 
 
 @inner
-def _try_last(tree: Tree, board: Board, d: int, tolerance_bps: float) -> int:
-    """Try every shift of the one job that is left."""
-    last = 0
-    while tree.placed_ns[last] >= 0:
-        last += 1
-    n = _fill(tree, board, d, last)
-    for i in range(n):
+def _take_best(tree: Tree, board: Board, last: int, n_kinks: int, tolerance_bps: float) -> None:
+    """Keep the best shift of the one job that is left, if it makes the best placement so far."""
+    for i in range(n_kinks):
         if board.kinks.excess_bps[i] < tree.best_bps[0] - tolerance_bps:
             tree.best_bps[0] = board.kinks.excess_bps[i]
             for j in range(tree.kind.size):
                 tree.best_ns[j] = tree.placed_ns[j]
             tree.best_ns[last] = board.kinks.shift_ns[i]
-    return n
-
-
-@inner
-def _branch(tree: Tree, board: Board, d: int, tolerance_bps: float) -> int:
-    """List the candidates of a level, those of the least bound first; return how many kinks that took.
-
-    Each job that is not placed adds at least the least that it adds to those placed, for the excess is supermodular.
-    """
-    base_bps = tree.base_bps[d - 1, tree.next[d - 1] - 1] if d > 0 else tree.root_bps[0]
-    n_seen, rise_bps, added_bps, seen_kind = 0, 0.0, 0.0, -1
-    tree.n[d] = 0
-    for j in range(tree.kind.size):
-        if tree.placed_ns[j] >= 0:
-            continue
-        if tree.kind[j] != seen_kind:
-            seen_kind = tree.kind[j]
-            n_kinks = _fill(tree, board, d, j)
-            added_bps = max(0.0, least(board.kinks.excess_bps, n_kinks) - base_bps)
-            _list(tree, board, d, j, n_kinks, added_bps)
-            n_seen += n_kinks
-        rise_bps += added_bps
-    _keep(tree, d, rise_bps, tree.best_bps[0] - tolerance_bps)
-    _order(tree, d)
-    tree.next[d] = 0
-    return n_seen
-
-
-@inner
-def _fill(tree: Tree, board: Board, d: int, j: int) -> int:
-    """Fill the board's kinks of one job beside those placed at a level; return how many there are."""
-    moving = job_steps(board.jobs, j)
-    common_ns = (moving.period_ns, float(board.length_ns), board.is_window)
-    return fill_kinks(_placed(tree, board, d), moving, common_ns, board.cost, board.kinks)
 
 
 @inner
@@ -175,8 +168,14 @@ def _placed(tree: Tree, board: Board, d: int) -> Steps:
 
 
 @inner
-def _list(tree: Tree, board: Board, d: int, j: int, n_kinks: int, added_bps: float) -> None:
-    """Append the shifts at which an edge of the job faces one of those placed."""
+def _list(tree: Tree, board: Board, j: int, n_kinks: int) -> None:
+    """Append the shifts at which an edge of a job faces one of those placed, for it and all jobs alike.
+
+    Each job that is not placed adds at least the least that it adds to those placed, for the excess is supermodular.
+    """
+    d = tree.level[0]
+    base_bps = tree.base_bps[d - 1, tree.next[d - 1] - 1] if d > 0 else tree.root_bps[0]
+    added_bps = max(0.0, least(board.kinks.excess_bps, n_kinks) - base_bps)
     n = tree.n[d]
     for i in range(n_kinks):
         if board.kinks.faces[i]:
@@ -185,14 +184,20 @@ def _list(tree: Tree, board: Board, d: int, j: int, n_kinks: int, added_bps: flo
             tree.bound_bps[d, n] = board.kinks.excess_bps[i] - added_bps
             n += 1
     tree.n[d] = n
+    alike = j
+    while alike < tree.kind.size and tree.kind[alike] == tree.kind[j]:
+        if tree.placed_ns[alike] < 0:
+            tree.rise_bps[d] += added_bps
+        alike += 1
+    tree.listed[d] = alike
 
 
 @inner
-def _keep(tree: Tree, d: int, rise_bps: float, limit_bps: float) -> None:
+def _keep(tree: Tree, d: int, limit_bps: float) -> None:
     """Complete the candidates' bounds by what all jobs add, and drop those beyond a limit."""
     kept = 0
     for i in range(tree.n[d]):
-        tree.bound_bps[d, i] += rise_bps
+        tree.bound_bps[d, i] += tree.rise_bps[d]
         if tree.bound_bps[d, i] < limit_bps:
             _copy(tree, d, i, kept)
             kept += 1

@@ -102,7 +102,7 @@ def judge_pacing(evidence: Evidence, *, prediction: Prediction | None) -> Judgem
         return Judgement(verdict="futile", reason=f"{unheld}; {why_unfit(evidence)}")
     if prediction is None:
         return Judgement(verdict="futile", reason=f"{unheld}, and periods so far apart cannot be held to common slots")
-    cost, outcome = cost_of_slots(evidence), outcome_of(prediction, plan="paced")
+    cost, outcome = cost_of_slots(evidence, prediction), outcome_of(prediction, plan="paced")
     if prediction.speedup_p90 < MIN_SPEEDUP_P90 or prediction.speedup_mean < 1:
         return Judgement(
             verdict="futile",

@@ -133,6 +133,8 @@ def _sound(plan: ComponentPlan, *, options: PlanOptions) -> ComponentPlan:
 
 
 def _is_below_chance(layout: Layout, options: PlanOptions) -> bool:
+    if len(options.pinned.keys() & layout.component.jobs) > 1:
+        return False  # Jobs pinned against each other do not meet by chance.
     random = layout.tally.random_score(options.objective)
     return random is not None and layout.tally.score(options.objective) < random - ROUNDING
 

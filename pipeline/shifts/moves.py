@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["all_excess", "centre", "settle", "total_cost"]
 
-MAX_MOVES: Final = 64
-"""So many a job; a descent ends long before, unless rounding makes it go round."""
+MAX_MOVES: Final = 8
+"""So many for each job to begin with: what moves then is far away, and gains little for its time."""
 
 
 @entry
@@ -51,7 +51,7 @@ def settle(
     jobs: NDArray[np.int64],
     choose: int,
 ) -> None:
-    """Move jobs, and then those beside a job that moved, each to its best shift until none can improve.
+    """Move jobs, and then those beside a job that moved, each to its best shift until none can improve, or many did.
 
     Parameters
     ----------
@@ -67,19 +67,19 @@ def settle(
     n_jobs = net.period_ns.size
     queue = np.empty(n_jobs, dtype=np.int64)
     waits = np.zeros(n_jobs, dtype=np.bool_)
-    head, length, n_moves = 0, 0, 0
+    head, length, n_left = 0, 0, MAX_MOVES * jobs.size
     for job in jobs:
         if not waits[job]:
             queue[length] = job
             waits[job] = True
             length += 1
-    while length > 0 and n_moves < MAX_MOVES * n_jobs:
+    while length > 0 and n_left > 0:
         job = queue[head]
         head, length = (head + 1) % n_jobs, length - 1
         waits[job] = False
         if not net.is_free[job] or not _improve(net, job, shifts_ns, excess, choose):
             continue
-        n_moves += 1
+        n_left -= 1
         for seat in net.job_seat[net.job_start[job] : net.job_start[job + 1]]:
             binding = net.seat_binding[seat]
             for other in net.seat_job[net.seat_start[binding] : net.seat_start[binding + 1]]:

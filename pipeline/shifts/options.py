@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, get_args
 
 from profiler.errors import UsageError
@@ -59,6 +59,11 @@ class PlanOptions:
                 raise UsageError(f"plan: job {job} is pinned to shift {shift_s!r} s; a shift is finite, not negative")
         if self.budget_s is not None and not self.budget_s > 0:
             raise UsageError(f"plan: budget_s {self.budget_s!r}; give a positive time in seconds, or none")
+
+    def sized(self, sizes: Mapping[str, float]) -> PlanOptions:
+        """Return the same options with a weight for each job that has a size but no weight."""
+        known = {job: size for job, size in sizes.items() if size > 0}
+        return replace(self, weights={**known, **self.weights})
 
     def unused(self, jobs: Collection[str]) -> Iterator[str]:
         """Yield a warning for each weight or pin of a job that is not among those that can be shifted."""

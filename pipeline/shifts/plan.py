@@ -33,7 +33,7 @@ class ShiftPlan(Tabular):
         No shifts score more than ``score + gap``: the bound is the best that each link could have by itself, pinned
         jobs where they are. 0 where every link has its best.
     score, score_random
-        The objective over the links that bind jobs, with the plan and if nobody is shifted; None where that is not
+        The objective over the links that bind jobs, with the plan and if all meet by chance; None where that is not
         known.
     objective
         ``mean`` of the links' scores, each weighted by the sizes of the jobs it binds, or the ``worst`` of them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.affinity import affinity_of
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["recommend_shifts"]
 
 
-def recommend_shifts(links: Sequence[SolvedLink], *, options: PlanOptions | None = None) -> ShiftPlan:
+def recommend_shifts(
+    links: Sequence[SolvedLink], *, options: PlanOptions | None = None, sizes: Mapping[str, float] | None = None
+) -> ShiftPlan:
     """Return one shift a job, good for all links that it crosses.
 
     Parameters
@@ -28,8 +30,10 @@ def recommend_shifts(links: Sequence[SolvedLink], *, options: PlanOptions | None
         Links with the demands on them and their compatibility; those whose verdict recommends no shift bind nobody.
         Their order, and that of jobs on them, does not matter.
     options
-        Objective, sizes of jobs, pinned jobs, time budget, seed. By default the mean over links counts, all jobs count
-        alike, and all may be moved.
+        Objective, weights of jobs, pinned jobs, time budget, seed. By default the mean over links counts, and all jobs
+        may be moved.
+    sizes
+        What jobs count in that mean where ``options`` gives them no weight; by default all alike.
 
     Returns
     -------
@@ -66,7 +70,8 @@ def recommend_shifts(links: Sequence[SolvedLink], *, options: PlanOptions | None
     >>> recommend_shifts([link("x", "A", "B"), link("y", "B", "C")]).shifts_s
     {'A': 0.0, 'B': 0.1275, 'C': 0.0}
     """
-    options = options or PlanOptions()
+    asked = options or PlanOptions()
+    options = asked.sized(sizes or {})
     deadline = Deadline.after(options.budget_s)
     components = list(affinity_of(links).components())
     jobs = sorted({job for link in links for job, profile in link.demands.items() if profile.status == "periodic"})
@@ -82,7 +87,7 @@ def recommend_shifts(links: Sequence[SolvedLink], *, options: PlanOptions | None
         score=score,
         score_random=tally.random_score(options.objective),
         objective=options.objective,
-        warnings=(*(warning for part in parts for warning in part.warnings), *options.unused(jobs)),
+        warnings=(*(warning for part in parts for warning in part.warnings), *asked.unused(jobs)),
         method=_method(components, options),
         left_out=tuple((link.link, link.direction) for part in parts for link in part.left_out),
         unmanaged={job: run for part in parts for job, run in part.unmanaged.items()},

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Search", "run_searches"]
 
-KICKS_A_ROUND: Final = 64
+KICKS_A_ROUND: Final = 16
 """Kicks between two looks at the deadline."""
 
 KICKS_A_LINK: Final = 8
+WORST_KICKS_A_LINK: Final = 2
 MIN_KICKS: Final = 256
-"""Without a deadline a search ends after so many kicks: the number of links times the first, the second at least."""
+"""Without a deadline a search ends after so many kicks: the number of links times the first (or the second, where the
+worst link counts and kicks take longer), the third at least."""
 
 MAX_KICKS_A_LINK: Final = 4096
 """With one it goes on up to this many: a small network has long been searched through by then."""
@@ -57,9 +59,10 @@ class Search:
         rng: np.random.Generator,
     ) -> None:
         n_links = net.weight.size
+        a_link = WORST_KICKS_A_LINK if net.is_worst else KICKS_A_LINK
         self._net = net
         self._rng = rng
-        self._n_left = MAX_KICKS_A_LINK * n_links if is_timed else max(MIN_KICKS, KICKS_A_LINK * n_links)
+        self._n_left = MAX_KICKS_A_LINK * n_links if is_timed else max(MIN_KICKS, a_link * n_links)
         self.shifts_ns, self._excess = self._descended(starts[0])
         for start in starts[1:]:
             shifts_ns, excess = self._descended(start)
@@ -68,8 +71,10 @@ class Search:
 
     @property
     def is_done(self) -> bool:
-        """Whether no link has a gap, or enough has been tried."""
-        return self._n_left <= 0 or bool((self._excess <= self._net.bound + TOLERANCE).all())
+        """Whether no shifts can serve the objective better, or enough has been tried."""
+        excess, bound = self._excess, self._net.bound + TOLERANCE
+        is_best = excess.max() <= bound.max() if self._net.is_worst else (excess <= bound).all()
+        return self._n_left <= 0 or bool(is_best)
 
     def advance(self) -> None:
         """Try one round of kicks."""
@@ -86,7 +91,10 @@ class Search:
     def _descended(self, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         shifts_ns = start.copy()
         excess = all_excess(self._net, shifts_ns)
-        settle(self._net, shifts_ns, excess, np.arange(shifts_ns.size), START)
+        jobs = np.arange(shifts_ns.size)
+        settle(self._net._replace(is_worst=False), shifts_ns, excess, jobs, START)
+        if self._net.is_worst:
+            settle(self._net, shifts_ns, excess, jobs, START)
         return shifts_ns, excess
 
 

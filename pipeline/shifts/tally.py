@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from pipeline.shifts.options import Objective
 
-__all__ = ["Tally"]
+__all__ = ["ROUNDING", "Tally"]
 
 ROUNDING: Final = 1e-12
-"""Scores that differ by less are one."""
+"""Scores that differ by less are one, and links that lose less together lose nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -86,6 +86,14 @@ def test_only_periodic_jobs_get_a_shift_and_the_others_are_told_of(status: str) 
     assert set(answer.jobs) == {"A", "B", "other"}
 
 
+def test_traffic_of_which_no_rate_is_known_is_not_counted_at_a_mean() -> None:
+    nothing = TrafficProfile(status="aperiodic", fold_bps=np.zeros(0))
+    answer = solve({"A": vgg(), "B": vgg(), "other": nothing}, capacity_bps=CAPACITY_BPS)
+    assert answer.verdict == "unknown"
+    assert "what it sends is not known and nothing was counted for it" in answer.reason
+    assert answer.warnings == ("job other has no counter: nothing was counted for it",)
+
+
 def test_reason_tells_how_the_unknown_was_counted_and_what_shifts_bring_beside_it() -> None:
     answer = solve({"A": vgg(), "B": vgg(), "store": storage(0.0, 200e6)}, capacity_bps=CAPACITY_BPS)
     assert answer.verdict == "unknown"

@@ -129,3 +129,11 @@ def test_job_that_never_sends_is_in_nobodys_way() -> None:
     silent = TrafficProfile.from_phases(period_s=0.1, phases=[(0.0, 0.05, 0.0)])
     answer = solve({"A": vgg(), "B": vgg(), "silent": silent}, capacity_bps=CAPACITY_BPS)
     assert (answer.verdict, answer.score_best, answer.warnings) == ("compatible", 1, ())
+
+
+def test_job_that_never_sends_may_be_the_one_that_slots_stretch_most() -> None:
+    silent = TrafficProfile.from_phases(period_s=0.19, phases=[(0.0, 0.05, 0.0)])
+    jobs = {name: measured(vgg(), error_s=2e-4, jitter_frac=0.04) for name in ("A", "B")}
+    answer = solve({**jobs, "silent": silent}, capacity_bps=CAPACITY_BPS)
+    assert answer.verdict == "paced"
+    assert "slots stretch job silent by 40%" in answer.reason

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.compat.demand import Demand, demand_of
-from pipeline.compat.horizon import BestShifts, best_shifts
+from pipeline.compat.horizon import BestShifts, best_shifts, independent_excess
 from pipeline.compat.levels import Excess
 from pipeline.compat.relations import Beat
 from pipeline.compat.timeline import Window, excess_at
@@ -21,6 +21,7 @@ from pipeline.deadline import Deadline
 from profiler.errors import UsageError
 from tests.pipeline.jobs import CAPACITY_BPS, demand_from, ticked_jobs, vgg
 from tests.reference import TickedJob, window_excess
+from tests.reference import independent_excess as excess_of_all_phases
 
 PERIODS = st.integers(2, 7)
 TWO = st.lists(ticked_jobs(periods=PERIODS, max_phases=2), min_size=2, max_size=2)
@@ -148,11 +149,29 @@ def test_five_minutes_of_three_strangers_are_not_bettered_beyond_the_gap_by_rand
     assert found.method == "coordinate descent over the horizon"
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.lists(ticked_jobs(periods=st.integers(1, 9)), min_size=1, max_size=4), CAPACITIES)
+def test_chance_is_the_mean_over_every_combination_of_phases(jobs: list[TickedJob], capacity: int) -> None:
+    chance = independent_excess([demand_from(job) for job in jobs], excess=Excess.over(capacity))
+    assert chance == pytest.approx(float(excess_of_all_phases(jobs, capacity)), abs=EXACT)
+
+
 def test_whole_circles_are_as_good_as_for_ever() -> None:
     jobs = [TickedJob((5, 5, 0, 0)), TickedJob((5, 0, 0, 0))]
     found = over(jobs, 6, length=40)
     assert (found.excess_bps, found.bound_bps, found.is_proved) == (0, 0, True)
     assert found.method == "exact kernel"
+
+
+def test_horizon_of_two_jobs_a_million_apart_is_rounded_to_whole_circles_and_says_so() -> None:
+    periods_s = (1e-4, 100.0)
+    demands = [demand_of(vgg(period_s=1e-4, up_s=5e-5)), demand_of(vgg(period_s=100.0, up_s=40.0))]
+    beats = [Beat(period_s=period_s, error_s=0.0, jitter_s=0.0) for period_s in periods_s]
+    rng = np.random.default_rng(0)
+    found = best_shifts(demands, beats=beats, excess=Excess.over(CAPACITY_BPS), horizon_s=350.0, rng=rng)
+    assert found.horizon_s == 300
+    assert found.excess_bps == pytest.approx(0.5 * 0.4 * CAPACITY_BPS)
+    assert found.is_proved
 
 
 def test_window_with_too_many_edges_is_refused_with_what_may_be_asked() -> None:

@@ -179,6 +179,6 @@ def test_the_same_numbers_give_the_same_shifts() -> None:
 
 
 def test_rates_that_change_too_often_are_refused_in_words() -> None:
-    often = demand_from(TickedJob((1, 0) * 2_000))
+    often = demand_from(TickedJob((1, 0) * 2_500))
     with pytest.raises(UsageError, match="fewer phases"):
         place_jobs(Circle(demands=[often] * 2, excess=Excess.over(1.0)), bound_bps=0.0, rng=rng())

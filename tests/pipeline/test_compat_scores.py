@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.compat import solve
 from pipeline.compat.cassini import cassini_score
-from pipeline.compat.demand import demand_of
-from pipeline.compat.levels import Excess
+from pipeline.compat.demand import demand_of, superpose
+from pipeline.compat.levels import Excess, independent_levels, levels_of
 from pipeline.compat.robust import under_jitter
 from pipeline.compat.timeline import Circle, excess_at
 from pipeline.deadline import Deadline
-from tests.pipeline.jobs import CAPACITY_BPS, demand_from, ticked_jobs, vgg
+from tests.pipeline.jobs import CAPACITY_BPS, demand_from, measured, ticked_jobs, vgg
 from tests.reference import TickedJob, best_excess
 
 
@@ -77,6 +78,31 @@ def test_jitter_that_may_be_half_a_period_is_chance() -> None:
     found = under_jitter(jobs, [0, 127_500_000], jitter_frac=0.5)
     assert found.expected_bps / CAPACITY_BPS == pytest.approx((0.114 / 0.255) ** 2)
     assert found.worst_bps / CAPACITY_BPS == pytest.approx(0.114 / 0.255)
+
+
+def test_two_classes_of_jobs_lose_by_jitter_what_drawing_errors_gives() -> None:
+    # Two jobs of one period beside two of another, between which any phase is as likely as any other.
+    pairs = [(0.2, 0.07), (0.2, 0.07), (0.313127, 0.12), (0.313127, 0.12)]
+    jobs = {
+        f"job {i}": measured(vgg(period_s=period_s, up_s=up_s, rate_bps=2e8), error_s=1e-7, jitter_frac=0.0)
+        for i, (period_s, up_s) in enumerate(pairs)
+    }
+    answer = solve(jobs, capacity_bps=3e8, jitter_frac=0.1)
+    rng = np.random.default_rng(6)
+    drawn = []
+    for _ in range(400):
+        levels = []
+        for pair in (("job 0", "job 1"), ("job 2", "job 3")):
+            period_s = jobs[pair[0]].period_s or 0.0
+            demands = [demand_of(jobs[name]).scaled(round(period_s * 1e9)) for name in pair]
+            off_s = rng.uniform(-0.1, 0.1, 2) * period_s
+            shifts_ns = [round((answer.shifts_s[name] + off) * 1e9) for name, off in zip(pair, off_s, strict=True)]
+            levels.append(levels_of(superpose(demands, shifts_ns=shifts_ns, length_ns=demands[0].period_ns)))
+        total = independent_levels(levels)
+        drawn.append(1 - float(total.weight @ np.maximum(0, total.rate_bps - 3e8)) / 3e8)
+    assert answer.score_robust == pytest.approx(np.mean(drawn), abs=2e-3)
+    assert answer.score_worst is not None
+    assert answer.score_worst <= min(drawn) + 1e-9
 
 
 def test_end_of_the_time_leaves_a_few_errors_tried() -> None:

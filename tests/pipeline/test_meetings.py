@@ -105,3 +105,43 @@ def test_the_overlap_of_a_recording_goes_to_its_link_and_direction() -> None:
     rows = [row("x", "backward", "A", 1.0), row("x", "backward", "B", 1.0), row("x", "forward", "A", 1.0)]
     found = find_meetings(rows, overlaps=[{"link_id": "x", "direction": "backward", "shared_frac": 0.2}])
     assert [one.shared_frac for one in found] == [0.2, None]
+
+
+@pytest.mark.parametrize(("alone_s", "shared_s"), [(0.014, 0.2), (0.02, 0.188), (0.0, 0.228)])
+def test_a_job_that_is_never_seen_free_is_corrected_to_what_the_full_link_leaves(
+    alone_s: float, shared_s: float
+) -> None:
+    # Two jobs of 141 ms and 45.6 Mbit, the one ``alone_s`` behind the other: each sends so long at 400 Mbit/s, and
+    # at half of that while both do. No iteration is free of the other, so the fastest are as slow as all.
+    up_s = alone_s + shared_s
+    both = burst(up_s, 45.6e6 / up_s, period_s=0.141 + up_s)
+    met = replace(meeting(A=1.0, B=1.0), shared_frac=shared_s / (0.141 + up_s))
+    own = own_profiles({"A": both, "B": both}, [met], bottlenecks_bps=dict.fromkeys("AB", CAPACITY_BPS))
+    for profile in own.values():
+        assert profile.period_s == pytest.approx(0.255)
+        assert profile.up_s == pytest.approx(0.114)
+
+
+def test_a_job_that_is_often_free_is_taken_at_its_fastest_iterations() -> None:
+    half = burst(0.16, 250e6, period_s=0.31, peak_bps=320e6)
+    met = replace(meeting(A=1.0, B=1.0), shared_frac=0.5 * 0.16 / 0.31)
+    own = own_profiles({"A": half, "B": half}, [met], bottlenecks_bps=dict.fromkeys("AB", CAPACITY_BPS))
+    assert own["A"].up_s == pytest.approx(0.16 * 250 / 320)
+
+
+def test_two_jobs_that_ask_for_more_than_the_link_are_seen_to_do_so_though_no_counter_exceeds_it() -> None:
+    # 90 ms, then 64 Mbit each: alone 250 ms; together 95 % of the Up time is shared.
+    up_s, shared_s = 0.312, 0.304
+    both = burst(up_s, 64e6 / up_s, period_s=0.09 + up_s)
+    met = replace(meeting(A=1.0, B=1.0), shared_frac=shared_s / (0.09 + up_s))
+    own = own_profiles({"A": both, "B": both}, [met], bottlenecks_bps=dict.fromkeys("AB", CAPACITY_BPS))
+    assert sum(profile.mean_bps or 0.0 for profile in demand_on(met, own).values()) == pytest.approx(2 * 64e6 / 0.25)
+
+
+def test_jobs_that_send_more_than_the_link_carries_were_not_hindered_by_it() -> None:
+    # 100 ms at 300 Mbit/s each, 80 of them together: 600 Mbit/s, on a link of 400.
+    free = burst(0.1, 300e6)
+    met = replace(meeting(A=1.0, B=1.0), shared_frac=0.08 / 0.25)
+    own = own_profiles({"A": free, "B": free}, [met], bottlenecks_bps=dict.fromkeys("AB", CAPACITY_BPS))
+    assert own["A"].period_s == 0.25
+    assert own["A"].up_s == pytest.approx(0.1)

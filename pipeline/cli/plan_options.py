@@ -1,0 +1,80 @@
+"""The options of a plan as the command line gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from profiler.errors import UsageError
+from profiler.units import parse_duration_s
+
+if TYPE_CHECKING:
+    from pipeline.shifts import PlanOptions
+
+__all__ = ["BudgetOption", "Goal", "GoalOption", "PinOption", "WeightOption", "read_options"]
+
+
+class Goal(StrEnum):
+    """Values of ``--objective``."""
+
+    MEAN = "mean"
+    WORST = "worst"
+
+
+GoalOption = Annotated[
+    Goal, typer.Option("--objective", help="What shifts are to make good: the mean over links, or the worst of them.")
+]
+WeightOption = Annotated[
+    list[str],
+    typer.Option("--weight", metavar="JOB=SIZE", help="What a job counts; else its ranks. Repeat for each."),
+]
+PinOption = Annotated[
+    list[str],
+    typer.Option("--pin", metavar="JOB=TIME", help="Leave a job at a shift, such as A=0s. Repeat for each."),
+]
+BudgetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--budget", metavar="TIME", help="How long to search where links form loops, such as 10s; then the best so far."
+    ),
+]
+
+
+def read_options(objective: Goal, *, weight: Iterable[str], pin: Iterable[str], budget: str | None) -> PlanOptions:
+    """Return the options of a plan.
+
+    Raises
+    ------
+    UsageError
+        If one is not of its form, or makes no sense.
+    """
+    from pipeline.shifts.options import PlanOptions
+
+    return PlanOptions(
+        objective=objective.value,
+        weights=_by_job(weight, option="--weight", value_of=_size),
+        pinned=_by_job(pin, option="--pin", value_of=parse_duration_s),
+        budget_s=None if budget is None else parse_duration_s(budget),
+    )
+
+
+def _by_job(words: Iterable[str], *, option: str, value_of: Callable[[str], float]) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for word in words:
+        job, equals, value = word.rpartition("=")
+        if not equals or not job:
+            raise UsageError(f"{option} {word!r}: write the job's name, = and its value, such as A=2")
+        if job in values:
+            raise UsageError(f"{option} {word!r}: job {job} has a value already; give one a job")
+        values[job] = value_of(value)
+    return values
+
+
+def _size(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"--weight: size {text!r} is not a number; give one above 0") from None
