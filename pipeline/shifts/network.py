@@ -76,8 +76,8 @@ class LinkNetwork:
         graph.add_nodes_from(range(len(self.jobs)))
         place = {job: i for i, job in enumerate(self.jobs)}
         for link in self.links:
-            for members in link.classes:
-                nx.add_path(graph, [place[link.jobs[i]] for i in members])
+            for tied in link.ties:
+                nx.add_path(graph, [place[job] for job in tied])
         return sorted(sorted(part) for part in nx.connected_components(graph))
 
     def canonical(self, shifts_ns: NDArray[np.int64]) -> NDArray[np.int64]:
