@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from pipeline.shifts import PlanOptions
 
 __all__ = ["BudgetOption", "Goal", "GoalOption", "PinOption", "WeightOption", "read_options"]
+
+
+NO_SHIFT: Final = frozenset({"0", "0s", "0ms"})
+"""Durations are positive elsewhere; a job may well be pinned to the anchor itself."""
 
 
 class Goal(StrEnum):
@@ -56,7 +60,7 @@ def read_options(objective: Goal, *, weight: Iterable[str], pin: Iterable[str], 
     return PlanOptions(
         objective=objective.value,
         weights=_by_job(weight, option="--weight", value_of=_size),
-        pinned=_by_job(pin, option="--pin", value_of=parse_duration_s),
+        pinned=_by_job(pin, option="--pin", value_of=_shift_s),
         budget_s=None if budget is None else parse_duration_s(budget),
     )
 
@@ -71,6 +75,10 @@ def _by_job(words: Iterable[str], *, option: str, value_of: Callable[[str], floa
             raise UsageError(f"{option} {word!r}: job {job} has a value already; give one a job")
         values[job] = value_of(value)
     return values
+
+
+def _shift_s(text: str) -> float:
+    return 0.0 if text in NO_SHIFT else parse_duration_s(text)
 
 
 def _size(text: str) -> float:

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["branch_and_bound"]
 
-MAX_KINKS: Final = 1_500_000
-"""Kinks that are looked at before the search is given up, a tenth to two tenths of a second of work."""
+MAX_WORK: Final = 3_000_000
+"""Meetings of edges that are looked at before the search is given up, one or two tenths of a second of work."""
 
 FEW_JOBS: Final = 8
 """With more jobs the search seldom ends, so that it gets a twentieth of that."""
@@ -45,15 +45,15 @@ FEW_JOBS: Final = 8
 MAX_JOBS: Final = 24
 """With more than this many it is not even begun."""
 
-CHUNK_KINKS: Final = 20_000
-"""Kinks between two looks at the deadline: about a millisecond."""
+CHUNK_WORK: Final = 20_000
+"""Meetings between two looks at the deadline: about a millisecond."""
 
 MAX_CANDIDATES: Final = 40_000
 """With more meetings of edges than this not even the first level of the search would end."""
 
 
 def branch_and_bound(
-    circle: Circle, *, start: Placement, deadline: Deadline = NEVER, max_kinks: float | None = None
+    circle: Circle, *, start: Placement, deadline: Deadline = NEVER, max_work: float | None = None
 ) -> Placement:
     """Return shifts of three jobs or more that no others can beat, or the best found when it takes too long.
 
@@ -65,8 +65,9 @@ def branch_and_bound(
         Where no job can improve by itself.
     deadline
         When to give up.
-    max_kinks
-        How many kinks to look at before giving up; by default what takes some tenths of a second, of many jobs less.
+    max_work
+        How many meetings of edges to look at before giving up; by default what takes a tenth of a second or two, of
+        many jobs less.
 
     Returns
     -------
@@ -88,10 +89,10 @@ def branch_and_bound(
         return start
     tree.best_ns[:], tree.best_bps[0] = [start.shifts_ns[i] for i in moving], start.excess_bps
     _plant(tree, int(tree.mean_bps.argmax()), circle=Circle(demands=demands, excess=beside))
-    if max_kinks is None:
-        max_kinks = MAX_KINKS if len(moving) <= FEW_JOBS else MAX_KINKS / 20
-    while tree.level[0] >= 0 and max_kinks > 0 and not deadline.is_over():
-        max_kinks -= grow(tree, board, tolerance_bps(circle), CHUNK_KINKS)
+    if max_work is None:
+        max_work = MAX_WORK if len(moving) <= FEW_JOBS else MAX_WORK / 20
+    while tree.level[0] >= 0 and max_work > 0 and not deadline.is_over():
+        max_work -= grow(tree, board, tolerance_bps(circle), CHUNK_WORK)
     shifts = list(start.shifts_ns)
     for i_job, shift_ns in zip(moving, tree.best_ns, strict=True):
         shifts[i_job] = int(shift_ns)

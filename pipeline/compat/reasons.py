@@ -34,10 +34,10 @@ def cost_of_slots(evidence: Evidence, prediction: Prediction) -> str:
     among_others = ""
     if means_s is not None:
         now_s, held_s = map(format_duration, means_s)
-        among_others = f"; with its waits for others it goes from {now_s} to {held_s} in the mean"
+        among_others = f"; with its waits for others, its mean iteration goes from {now_s} to {held_s}"
     return (
         f"slots stretch job {evidence.stretched} by {evidence.stretch_frac:.0%} "
-        f"({format_duration(evidence.stretch_s)} an iteration{among_others})"
+        f"({format_duration(evidence.stretch_s)} an iteration){among_others}"
     )
 
 
@@ -48,7 +48,7 @@ def outcome_of(prediction: Prediction, *, plan: Literal["shifted", "paced"]) -> 
     p90_s, p90_then_s = format_duration(figures["p90_now_s"]), format_duration(figures[f"p90_{plan}_s"])
     adjusted = f", with {figures['adjustments_per_min']:.1f} adjustments a minute" if plan == "paced" else ""
     return (
-        f"simulated, iterations go from {mean_s} to {then_s} in the mean and from {p90_s} to {p90_then_s} at the 90th "
+        f"Simulated, iterations go from {mean_s} to {then_s} in the mean and from {p90_s} to {p90_then_s} at the 90th "
         f"percentile ({prediction.speedup_p90:.2f} times as fast){adjusted}"
     )
 

@@ -94,4 +94,4 @@ def _pursued(best: Placement, circle: Circle, *, descents: Descents, deadline: D
         return best
     if len(circle.demands) > PATIENT_JOBS:
         return descents.kicked(best, n_kicks=N_LATE_KICKS)
-    return branch_and_bound(circle, start=best, deadline=deadline, max_kinks=math.inf)
+    return branch_and_bound(circle, start=best, deadline=deadline, max_work=math.inf)

@@ -18,7 +18,13 @@ from pipeline.compat.layout import first_edge, job_steps
 __all__ = ["Tree", "grow"]
 
 SCANNED: Final = 100
-"""To look through so many candidates takes as long as one kink."""
+"""To look through so many candidates takes as long as one meeting of edges."""
+
+CURVE: Final = 10
+"""To begin a curve takes as long as so many meetings."""
+
+SEARCHED: Final = 4
+"""A meeting takes so many times as long where what a rate costs has to be searched."""
 
 
 class Tree(NamedTuple):
@@ -72,17 +78,17 @@ class Tree(NamedTuple):
 
 
 @entry
-def grow(tree: Tree, board: Board, tolerance_bps: float, n_kinks: int) -> int:
-    """Go on until done or so many kinks have been looked at; return how many have.
+def grow(tree: Tree, board: Board, tolerance_bps: float, max_work: int) -> int:
+    """Go on until done or so many meetings of edges have been looked at; return how many have.
 
     A search begins with one job placed at level 0, whose candidates are not listed (``next`` is -1).
     """
     # A curve is filled in this one place: whatever calls `fill_kinks` is compiled with all of it.
-    n_seen = 0
-    while tree.level[0] >= 0 and n_seen < n_kinks:
+    work, work_each = 0, 1 if board.cost.knots_bps.size == 1 else SEARCHED
+    while tree.level[0] >= 0 and work < max_work:
         d = tree.level[0]
         if tree.next[d] >= 0:
-            n_seen += _try_next(tree, board, d, tolerance_bps)
+            work += _try_next(tree, board, d, tolerance_bps)
             continue
         j = _unlisted(tree, d)
         if j == tree.kind.size:
@@ -93,18 +99,18 @@ def grow(tree: Tree, board: Board, tolerance_bps: float, n_kinks: int) -> int:
         moving = job_steps(board.jobs, j)
         repeats = (moving.period_ns, float(board.length_ns), board.is_window)
         n = fill_kinks(_placed(tree, board, d), moving, repeats, board.cost, board.kinks)
-        n_seen += n
+        work += tree.n_edges[d] * moving.edges_ns.size * work_each + CURVE
         if d + 2 < tree.kind.size:
             _list(tree, board, j, n)
         else:
             _take_best(tree, board, j, n, tolerance_bps)
             _leave(tree)
-    return n_seen
+    return int(work)
 
 
 @inner
 def _try_next(tree: Tree, board: Board, d: int, tolerance_bps: float) -> int:
-    """Place the next candidate of a level and go up, or leave the level; return the work as so many kinks."""
+    """Place the next candidate of a level and go up, or leave the level; return the work as so many meetings."""
     k = tree.next[d]
     if k >= tree.n[d] or tree.bound_bps[d, k] >= tree.best_bps[0] - tolerance_bps:
         _leave(tree)

@@ -87,11 +87,11 @@ def judge_shift(evidence: Evidence, *, prediction: Prediction | None) -> Judgeme
     lasting = "for good"
     if evidence.hold_s < math.inf:
         lasting = f"for {format_duration(evidence.hold_s)}{how_they_slip(evidence.slip)}"
-    brings = "" if prediction is None else f"; {outcome_of(prediction, plan='shifted')}"
+    brings = "" if prediction is None else f" {outcome_of(prediction, plan='shifted')}."
     return Judgement(
         verdict="compatible",
         reason=f"shifted, the jobs score {evidence.score_best:.3f} against {beside_chance(evidence)}, and stay so "
-        f"{lasting}{brings}: start each at its shift",
+        f"{lasting}.{brings} Start each at its shift",
     )
 
 
@@ -106,11 +106,11 @@ def judge_pacing(evidence: Evidence, *, prediction: Prediction | None) -> Judgem
     if prediction.speedup_p90 < MIN_SPEEDUP_P90 or prediction.speedup_mean < 1:
         return Judgement(
             verdict="futile",
-            reason=f"{unheld}; pacing would cost more than it gains: {cost}, and {outcome}; leave the jobs alone, or "
-            "place one on another link",
+            reason=f"{unheld}; pacing would cost more than it gains: {cost}. {outcome}. Leave the jobs alone, or place "
+            "one on another link",
         )
     return Judgement(
         verdict="paced",
         reason=f"{unheld}; held to slots the bursts interleave (score {evidence.score_paced:.3f} against "
-        f"{beside_chance(evidence)}): {cost}, and {outcome}: run each job with the pacer",
+        f"{beside_chance(evidence)}). {outcome}; {cost}. Run each job with the pacer",
     )

@@ -84,6 +84,11 @@ class BoundLink:
         """Return the mean excess at given shifts as a fraction of the capacity; classes meet at any phase."""
         return self._circle(0, shifts_ns).excess_frac(shifts_ns)
 
+    @property
+    def ties(self) -> list[tuple[str, ...]]:
+        """Jobs that keep a phase to each other on it, whether or not their common circle can be laid out."""
+        return [tuple(self.jobs[i] for i in places) for places in self.classes if len(places) > 1]
+
     def bindings(self) -> Iterator[Binding]:
         """Return one binding for each class of several jobs whose common circle can be laid out.
 

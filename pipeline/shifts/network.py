@@ -71,12 +71,13 @@ class LinkNetwork:
         return dict(zip(self.jobs, shifts_ns.tolist(), strict=True))
 
     def parts(self) -> list[list[int]]:
-        """Return the jobs, by index, that keep a phase through bindings; no shift in one part matters to another."""
+        """Return the jobs, by index, that keep a phase on some link; no shift in one part matters to another."""
         graph = nx.Graph()
         graph.add_nodes_from(range(len(self.jobs)))
         place = {job: i for i, job in enumerate(self.jobs)}
-        for binding in self.bindings:
-            nx.add_path(graph, [place[job] for job in binding.jobs])
+        for link in self.links:
+            for tied in link.ties:
+                nx.add_path(graph, [place[job] for job in tied])
         return sorted(sorted(part) for part in nx.connected_components(graph))
 
     def canonical(self, shifts_ns: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -34,7 +34,7 @@ class ShiftPlan(Tabular):
         jobs where they are. 0 where every link has its best.
     score, score_random
         The objective over the links that bind jobs, with the plan and if all meet by chance; None where that is not
-        known.
+        known, and 1 where no such link is left.
     objective
         ``mean`` of the links' scores, each weighted by the sizes of the jobs it binds, or the ``worst`` of them.
     warnings, method

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pipeline.shifts.bound_link import Binding
+    from pipeline.shifts.bound_link import BoundLink
     from pipeline.shifts.network import LinkNetwork
 
 __all__ = ["traverse"]
@@ -26,20 +26,21 @@ def traverse(network: LinkNetwork) -> NDArray[np.int64]:
     In a loop, or between pinned jobs, the job that was reached first keeps its shift, and the link that closes the
     loop has to take what it gets.
     """
-    crossed: dict[str, list[Binding]] = {job: [] for job in network.jobs}
-    for binding in network.bindings:
-        for job in binding.jobs:
-            crossed[job].append(binding)
+    crossed: dict[str, list[tuple[BoundLink, tuple[str, ...]]]] = {job: [] for job in network.jobs}
+    for link in network.links:
+        for tied in link.ties:
+            for job in tied:
+                crossed[job].append((link, tied))
     shifts_ns = dict(network.pinned_ns)
     for first in (*network.pinned_ns, *network.jobs):
         shifts_ns.setdefault(first, 0)
         reached = deque([first])
         while reached:
             job = reached.popleft()
-            for binding in crossed.pop(job, ()):
-                move_ns = shifts_ns[job] - binding.best_ns[job]
-                for other in binding.jobs:
+            for link, tied in crossed.pop(job, ()):
+                move_ns = shifts_ns[job] - link.best_ns[job]
+                for other in tied:
                     if other not in shifts_ns:
-                        shifts_ns[other] = (binding.best_ns[other] + move_ns) % network.clock.period_ns[other]
+                        shifts_ns[other] = (link.best_ns[other] + move_ns) % network.clock.period_ns[other]
                         reached.append(other)
     return np.array([shifts_ns[job] for job in network.jobs], dtype=np.int64)

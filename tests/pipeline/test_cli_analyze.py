@@ -118,3 +118,48 @@ def test_errors_say_what_is_wrong(
     printed = capsys.readouterr()
     assert complaint in printed.err
     assert printed.out == ""
+
+
+def test_pinned_jobs_keep_their_shifts_and_the_plan_says_what_it_is_good_for(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert analyze(place, "--objective", "worst", "--pin", "A=20ms", "--json") == 0
+    free = json.loads(capsys.readouterr().out)["plan"]
+    shifts_s = {shift["job"]: shift["shift_s"] for shift in free["shifts"]}
+    assert shifts_s["A"] == pytest.approx(0.02)
+    assert free["objective"] == "worst"
+    assert free["score"] + free["gap"] >= free["score"] > free["score_random"]
+
+    assert (
+        analyze(place, "--pin", "A=0s", "--pin", f"B={shifts_s['B'] - shifts_s['A']}s", "--weight", "B=3", "--json")
+        == 0
+    )
+    pinned = json.loads(capsys.readouterr().out)["plan"]
+    assert pinned["objective"] == "mean"
+    assert pinned["score"] == pytest.approx(free["score"], abs=1e-6)
+    assert pinned["shifts"][0]["shift_s"] == 0
+
+
+def test_pins_that_collide_are_no_plan_to_follow(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert analyze(place, "--pin", "A=0s", "--pin", "B=20ms", "--json") == 3
+    document = json.loads(capsys.readouterr().out)
+    assert [shift["pace_period_s"] for shift in document["shifts"]] == [None, None]
+    assert "slower than it is unmanaged" in document["plan"]["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--pin", "A"], "--pin 'A'"),
+        (["--pin", "A=soon"], "soon"),
+        (["--weight", "A=large"], "'large' is not a number"),
+        (["--weight", "A=0"], "job A has weight 0"),
+        (["--pin", "A=0s", "--pin", "A=1s"], "job A has a value already"),
+        (["--budget", "0s"], "must be positive"),
+    ],
+)
+def test_options_of_the_plan_that_make_no_sense_are_wrong_usage(
+    place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    assert analyze(place, *arguments) == 2
+    assert told in capsys.readouterr().err

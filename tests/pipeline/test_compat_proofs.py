@@ -121,8 +121,8 @@ def test_a_search_that_is_cut_short_keeps_a_bound_that_no_placement_is_below() -
 
 
 def test_with_a_deadline_far_away_the_search_goes_on_until_all_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branch, "MAX_KINKS", 100)
-    monkeypatch.setattr(branch, "CHUNK_KINKS", 50)
+    monkeypatch.setattr(branch, "MAX_WORK", 100)
+    monkeypatch.setattr(branch, "CHUNK_WORK", 50)
     draw, n_unproved = rng(), 0
     for _ in range(5):
         jobs = [drawn_job(draw, period=8, n_ups=2) for _ in range(4)]

@@ -62,3 +62,12 @@ def test_jobs_that_interleave_are_told_to_keep_what_holds_them() -> None:
     assert settled.is_interleaved
     assert settled.compatibility.predicted == {}
     assert "keep what holds them there" in settled.compatibility.reason
+
+
+def test_a_link_without_shifts_better_than_chance_is_told_so() -> None:
+    pair = link("x", {"A": vgg(), "B": vgg()})
+    assert pair.compatibility.verdict == "compatible"
+    plan = replace(recommend_shifts([pair]), left_out=(("x", "forward"),))
+    (settled,) = settle_links([pair], plan)
+    assert settled.compatibility.verdict == "futile"
+    assert "higher than by chance" in settled.compatibility.reason

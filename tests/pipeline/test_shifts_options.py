@@ -168,6 +168,16 @@ def test_a_constant_background_is_as_much_less_capacity() -> None:
     assert 500 * (1 - with_storage.score) == pytest.approx(400 * (1 - without.score), abs=1e-6)
 
 
+def test_jobs_whose_circle_is_too_long_to_lay_out_still_get_their_links_best_shifts() -> None:
+    # Periods of 261.4 and 190.2 ms come round together after 249 s, and edges meet every 200 us: not only by chance.
+    b, c = (TrafficProfile.from_phases(period_s=p, phases=[(0, 0.4 * p, CAPACITY_BPS)]) for p in (0.2614, 0.1902))
+    link = placed_link("BC", {"B": b, "C": c}, capacity_bps=CAPACITY_BPS)
+    assert link.compatibility.verdict == "compatible"
+    plan = recommend_shifts([link])
+    assert plan.left_out == ()
+    assert plan.score == pytest.approx(link.compatibility.score_best, abs=1e-9)
+
+
 def test_jobs_without_a_period_get_no_shift() -> None:
     storage = TrafficProfile(status="aperiodic", mean_bps=50e6, peak_bps=90e6, fold_bps=np.zeros(0))
     plan = recommend_shifts([solved_link("x", {"A": vgg(), "B": vgg(), "storage": storage}, capacity_bps=500e6)])
