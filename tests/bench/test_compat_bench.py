@@ -12,7 +12,7 @@ from tests.bench.compatibility.cases import FAMILIES
 from tests.bench.compatibility.judging import Judged, judge_family, runs_here
 from tests.bench.compatibility.methods import METHODS, OURS
 from tests.bench.compatibility.tables import families_table
-from tests.bench.options import n_compat_seeds
+from tests.bench.options import cp_sat_limit_s, n_compat_seeds
 
 EXACT = 1e-12
 MAX_LOSS_OF_16 = 0.003
@@ -25,7 +25,9 @@ def judged() -> list[Judged]:
     seeds = range(1, 1 + n_compat_seeds())
     found = [one for name in FAMILIES for one in judge_family(name, seeds=seeds, methods=runs_here())]
     skipped = {name: method.lacks for name, method in METHODS.items() if method.lacks is not None}
-    print(f"\n\nshifts on one link, {len(seeds)} links a family\n\n{families_table(found, skipped=skipped)}")  # noqa: T201
+    limits = f"CP-SAT has {cp_sat_limit_s():g} s and one thread a link; where it has no answer by then it is left out"
+    table = families_table(found, skipped=skipped)
+    print(f"\n\nshifts on one link, {len(seeds)} links a family; {limits}\n\n{table}")  # noqa: T201
     return found
 
 
