@@ -30,7 +30,8 @@ def rank(
         Path | None, typer.Option("--lake", help="Folder of the lake that knows what the jobs send.")
     ] = None,
     cluster: Annotated[
-        Path | None, typer.Option("--cluster", help="TOML file of links and jobs; else those the lake knows.")
+        list[Path] | None,
+        typer.Option("--cluster", help="File that knows links or jobs; may be repeated. Else what the lake knows."),
     ] = None,
     job: Annotated[
         list[str] | None,
@@ -72,7 +73,7 @@ def rank(
     from pipeline.ranking.lakejobs import read_lake_jobs
     from pipeline.topology import read_cluster
 
-    if lake is None and cluster is None:
+    if lake is None and not cluster:
         raise UsageError("rank: give --lake, or --cluster with what each job sends as --job NAME=PROFILE")
     budget_s = None if budget is None else parse_duration_s(budget)
     placements = read_candidates(candidates)
@@ -82,7 +83,7 @@ def rank(
             known = read_lake_jobs(lake, cluster=cluster, on_port=on_port)
         topology, profiles = known.topology, {**known.profiles, **given}
     else:
-        topology, profiles = read_cluster(str(cluster)), given
+        topology, profiles = read_cluster(*(cluster or ())), given
     ranking = rank_candidates(
         placements,
         profiles=profiles,

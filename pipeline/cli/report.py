@@ -16,7 +16,8 @@ __all__ = ["report"]
 def report(
     lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake.")],
     cluster: Annotated[
-        Path | None, typer.Option("--cluster", help="TOML file of links and jobs; else those the lake knows.")
+        list[Path] | None,
+        typer.Option("--cluster", help="File that knows links or jobs; may be repeated. Else what the lake knows."),
     ] = None,
     path: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
@@ -42,7 +43,7 @@ def report(
     check_target(path, existing=existing)
     with port_progress() as on_port:
         analysis = analyze(lake, cluster=cluster, on_port=on_port)
-    origin = Origin(lake=str(lake), cluster=str(cluster or ""), made_at=datetime.now(tz=UTC))
+    origin = Origin(lake=str(lake), cluster=", ".join(map(str, cluster or ())), made_at=datetime.now(tz=UTC))
     write_text(render(analysis, origin=origin), path, existing=existing)
     chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
     if chosen is Format.JSON:

@@ -22,7 +22,8 @@ def simulate(
         Path | None, typer.Option("--lake", help="Folder of the lake: all jobs and links that it knows.")
     ] = None,
     cluster: Annotated[
-        Path | None, typer.Option("--cluster", help="TOML file of links and jobs; else those the lake knows.")
+        list[Path] | None,
+        typer.Option("--cluster", help="File that knows links or jobs; may be repeated. Else what the lake knows."),
     ] = None,
     plan: Annotated[
         Path | None, typer.Option("--plan", help="Plan to follow, as offbeat analyze writes it; else the one advised.")

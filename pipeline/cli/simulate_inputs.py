@@ -56,7 +56,7 @@ def jobs_of_link(options: Sequence[str], *, capacity: str | None, jitter_frac: f
     return GivenJobs(traffic=traffic, shifts=None, notes=(f"no plan: {found.verdict}: {found.reason}",))
 
 
-def jobs_of_lake(lake: Path, *, cluster: Path | None, unfit: Sequence[object]) -> GivenJobs:
+def jobs_of_lake(lake: Path, *, cluster: Sequence[Path] | None, unfit: Sequence[object]) -> GivenJobs:
     """Return the jobs of a lake on all links that they share, and the plan of its analysis, which is made anew.
 
     Raises

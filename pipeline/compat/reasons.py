@@ -34,7 +34,7 @@ def cost_of_slots(evidence: Evidence, prediction: Prediction) -> str:
     among_others = ""
     if means_s is not None:
         now_s, held_s = map(format_duration, means_s)
-        among_others = f"; with its waits for others, its mean iteration goes from {now_s} to {held_s}"
+        among_others = f", and its mean iteration, with its waits for others, goes from {now_s} to {held_s}"
     return (
         f"slots stretch job {evidence.stretched} by {evidence.stretch_frac:.0%} "
         f"({format_duration(evidence.stretch_s)} an iteration){among_others}"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pipeline.clusters import know_cluster
 from pipeline.meetings import Meeting, demand_on, find_meetings, job_profiles, own_profiles
 from pipeline.profiles import profile_lake, profile_tables
 from pipeline.sql import open_lake
-from pipeline.topology import Cluster, Link, Placement, read_cluster
+from pipeline.topology import Cluster, Link, Placement
 from profiler.errors import BadInput
 from profiler.store import Lake
 
@@ -32,7 +33,7 @@ class LakeJobs:
 def read_lake_jobs(
     lake: str | Path,
     *,
-    cluster: str | Path | None = None,
+    cluster: str | Path | Sequence[str | Path] | None = None,
     on_port: Callable[[int, int], None] = lambda _n_done, _n_ports: None,
 ) -> LakeJobs:
     """Profile the ports of a lake, as `pipeline.analyze` does, and return its jobs.
@@ -44,7 +45,8 @@ def read_lake_jobs(
     lake
         Folder of the lake.
     cluster
-        TOML file of links and jobs; by default those that the lake knows from an earlier analysis.
+        Files that know links and jobs, see `pipeline.topology.read_cluster`; by default those that the lake knows from
+        an earlier analysis.
     on_port
         Called after each port with the number of ports done and their total.
 
@@ -56,8 +58,7 @@ def read_lake_jobs(
         If the lake is missing or damaged, or cannot be written.
     """
     store = Lake.open(lake)
-    if cluster is not None:
-        store.replace_all(read_cluster(cluster).to_tables())
+    know_cluster(store, cluster)
     topology = _topology(store)
     with open_lake(store.root) as database:
         ports = database.run("series_by_port").to_pylist()

@@ -136,7 +136,7 @@ def test_measured_jobs_with_jitter_are_paced_half_a_slot_apart() -> None:
     for told in (
         f"against {answer.score_random:.3f} by chance and {answer.score_now:.3f} as observed",
         "as the bursts drift by 300 µs and wander by 18 ms an iteration against each other",
-        f"slots stretch job A by 4% ({format_duration((a.pace_period_s or 0.0) - 0.255)} an iteration); with its waits",
+        f"slots stretch job A by 4% ({format_duration((a.pace_period_s or 0.0) - 0.255)} an iteration), and its mean",
         f"to {format_duration(answer.predicted['p90_paced_s'])} at the 90th percentile "
         f"({answer.predicted['speedup_p90']:.2f} times as fast), with "
         f"{answer.predicted['adjustments_per_min']:.1f} adjustments a minute; slots stretch",

@@ -31,12 +31,17 @@ ANSWERS: Final = {
     "analyze": ["analyze", "--lake", "{lake}", "--cluster", "{data}/cluster.toml"],
     "compat": ["compat", "--capacity", "400Mbps", "--job", "A={burst}", "--job", "B={burst}", "--json"],
     "simulate": ["simulate", "--capacity", "400Mbps", "--job", "A={burst}", "--job", "B={burst}", "--jitter", "0.03"],
+    "rank": [
+        *("rank", "{data}/candidates.json", "--cluster", "{data}/cluster.toml", "--by", "time"),
+        *("--job", "A={burst}", "--job", "B={burst}"),
+    ],
+    "lake": ["lake", "{lake}", "--check"],
     "query": ["query", "jobs_by_link", "--lake", "{lake}", "--csv"],
     "sql": ["sql", "--lake", "{lake}", "select device, direction, unit, kind, layer from series order by all"],
     "report": ["report", "--lake", "{lake}", "-o", "{out}/again.html", "--force"],
 }
 """In this order: ``demo`` makes the lake that the others read."""
-LIVE: Final = {"record"}
+LIVE: Final = {"doctor", "record"}
 """Commands whose answer is of the moment."""
 BURST: Final = '{"period_s": 0.255, "phases": [{"start_s": 0, "width_s": 0.114, "rate_bps": 4e8}]}'
 
