@@ -75,7 +75,7 @@ def analyze(
         job_profiles(jobs, profiles), meetings, bottlenecks_bps={job["job_id"]: job["bottleneck_bps"] for job in jobs}
     )
     solved = solve_links(meetings, own)
-    plan = recommend_shifts(solved, options=options, sizes={job["job_id"]: job["n_ranks"] for job in jobs})
+    plan = recommend_shifts(solved, options=options, sizes={job["job_id"]: job["n_ranks"] or 1 for job in jobs})
     analysis = Analysis(
         profiles={profile.label: profile for profile in profiles.values()},
         jobs={job: profile for job, profile in own.items() if profile.status == "periodic"},
