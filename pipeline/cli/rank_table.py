@@ -21,7 +21,7 @@ def readable_candidate(candidate: RankedCandidate, *, place: int) -> dict[str, s
         "score mean": _score(candidate.score_mean),
         "score worst": _score(candidate.score_worst),
         "worst link": candidate.worst_link or "-",
-        "slower by": "-" if slowdown is None else f"{slowdown - 1:.1%}",
+        "slower by": "-" if slowdown is None else f"{round(slowdown - 1, 3) + 0.0:.1%}",
         "shifts": candidate.reason or _shifts(candidate),
     }
 
