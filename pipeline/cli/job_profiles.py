@@ -107,7 +107,7 @@ def _split(source: str) -> tuple[Path, str]:
 def _parsed(text: str | bytes, *, place: str) -> Mapping[str, Any]:
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{place}: not JSON ({error}); write a profile with offbeat profile --json") from None
     if not isinstance(document, dict):
         raise BadInput(f"{place}: expected a JSON object, found {type(document).__name__}")

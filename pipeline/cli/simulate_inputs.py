@@ -41,6 +41,7 @@ def jobs_of_link(options: Sequence[str], *, capacity: str | None, jitter_frac: f
     from pipeline.cli.job_profiles import read_job_profiles
     from pipeline.compat.solve import solve
     from pipeline.simulation import traffic_of
+    from pipeline.simulation.job import MAX_JITTER_FRAC
     from profiler.units import parse_rate_bps
 
     if not options or capacity is None:
@@ -48,6 +49,8 @@ def jobs_of_link(options: Sequence[str], *, capacity: str | None, jitter_frac: f
     capacity_bps = parse_rate_bps(capacity)
     profiles = read_job_profiles(options)
     if jitter_frac is not None:
+        if not 0 <= jitter_frac <= MAX_JITTER_FRAC:
+            raise UsageError(f"simulate: --jitter {jitter_frac:g}: expected 0 to {MAX_JITTER_FRAC:g} of an iteration")
         profiles = {name: replace(profile, jitter_frac=jitter_frac) for name, profile in profiles.items()}
     traffic = traffic_of(profiles, capacity_bps=capacity_bps)
     found = solve(profiles, capacity_bps=capacity_bps)
@@ -118,7 +121,7 @@ def calibrated(traffic: Traffic, *, log: Path | None) -> tuple[Traffic, Calibrat
 def _document(path: Path, *, what: str) -> Mapping[str, Any]:
     try:
         document = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not JSON ({error}); {what}") from None
     if not isinstance(document, dict):
         raise BadInput(f"{path}: expected a JSON object, found {type(document).__name__}; {what}")

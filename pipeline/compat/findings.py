@@ -11,12 +11,12 @@ from pipeline.compat.horizon import best_shifts, independent_excess
 from pipeline.compat.levels import Excess, independent_levels, levels_of
 from pipeline.compat.observed import observed_shifts_ns
 from pipeline.compat.paced import paced_shifts
-from pipeline.compat.pacing import jitter_of
 from pipeline.compat.plateaus import ranges_of
 from pipeline.compat.relations import beat_of
 from pipeline.compat.robust import UnderJitter, under_jitter
 from pipeline.compat.robust_classes import classes_under_jitter
 from pipeline.compat.timeline import Circle, excess_at
+from pipeline.simulation.job import jitter_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

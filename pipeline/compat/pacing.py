@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from pipeline.simulation.job import from_beginning, jitter_of
 from profiler.errors import UsageError
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from profiler.phases import Phase, TrafficProfile
+    from profiler.phases import TrafficProfile
 
-__all__ = ["SlotPlan", "held_profile", "jitter_of", "plan_slots", "stretch_of"]
+__all__ = ["SlotPlan", "held_profile", "plan_slots", "stretch_of"]
 
 JITTER_AT: Final = (0.03, 0.08)
 STRETCH_AT: Final = (0.02, 0.045)
@@ -24,9 +25,6 @@ STRETCH_AT: Final = (0.02, 0.045)
 MEASURED_STRETCH_FRAC: Final = 0.04
 """Least for a measured job: its jitter is that of ordinary iterations, and stray ones come on top. 266 over 255 ms held
 two real jobs whose iterations had a robust spread of 2 % and a standard deviation of 5 %."""
-
-DEFAULT_JITTER_FRAC: Final = 0.06
-"""Of a measured job whose own jitter is not known."""
 
 MAX_STRETCH_FRAC: Final = 0.12
 
@@ -44,13 +42,6 @@ class SlotPlan:
     period_s: float
     slot_s: Mapping[str, float]
     stretch_frac: Mapping[str, float]
-
-
-def jitter_of(profile: TrafficProfile) -> float:
-    """Return the standard deviation of an iteration as a fraction of it; 0 for an exact profile that names none."""
-    if profile.jitter_frac is None:
-        return 0.0 if profile.period_error_s is None else DEFAULT_JITTER_FRAC
-    return profile.jitter_frac
 
 
 def stretch_of(profile: TrafficProfile) -> float:
@@ -99,18 +90,12 @@ def held_profile(profile: TrafficProfile, *, slot_s: float) -> TrafficProfile:
         raise UsageError(
             f"slot {slot_s} s: shorter than the job's own period {period_s} s; lateness would never recover"
         )
-    phases = list(_from_first_up(profile))
+    phases = from_beginning(profile.phases)
     if phases[-1].kind == "down":
         phases[-1] = replace(phases[-1], width_s=phases[-1].width_s + slot_s - period_s)
     first_s = phases[0].start_s
     held = [replace(phase, start_s=(first_s + (phase.start_s - first_s) % period_s) % slot_s) for phase in phases]
     return replace(profile, period_s=slot_s, period_error_s=None, phases=tuple(held), fold_bps=np.zeros(0))
-
-
-def _from_first_up(profile: TrafficProfile) -> Sequence[Phase]:
-    phases = sorted(profile.phases, key=lambda phase: phase.start_s)
-    first = next((i for i, phase in enumerate(phases) if phase.kind == "up"), 0)
-    return phases[first:] + phases[:first]
 
 
 def _period_s(name: str, profile: TrafficProfile) -> float:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from pipeline.compat.members import members_of
-from pipeline.compat.pacing import jitter_of
 from pipeline.compat.relations import beat_of
+from pipeline.simulation.job import jitter_of
 
 if TYPE_CHECKING:
     from pipeline.compat.demand import Demand

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.compat.demand import demand_of
-from pipeline.compat.pacing import held_profile, jitter_of, plan_slots
+from pipeline.compat.pacing import held_profile, plan_slots
 from pipeline.compat.relations import beat_of, tie_periods
 from pipeline.shifts.standing import is_interleaved, present_slots
+from pipeline.simulation.job import jitter_of
 
 if TYPE_CHECKING:
     from pipeline.affinity import Component

@@ -8,8 +8,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from pipeline.compat.members import members_of
-from pipeline.compat.pacing import SlotPlan, jitter_of
+from pipeline.compat.pacing import SlotPlan
 from pipeline.compat.relations import beat_of, relation_between
+from pipeline.simulation.job import jitter_of
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Self
 
@@ -13,13 +13,16 @@ from profiler.errors import UsageError
 if TYPE_CHECKING:
     from profiler.phases import Phase, TrafficProfile
 
-__all__ = ["Pace", "SimulatedJob", "Step", "jitter_of"]
+__all__ = ["MAX_JITTER_FRAC", "Pace", "SimulatedJob", "Step", "from_beginning", "jitter_of"]
 
 MAX_JITTER_FRAC: Final = 0.5
 """A measured jitter above this is not the spread of one iteration time."""
 
 DEFAULT_JITTER_FRAC: Final = 0.06
 """Of a measured job whose own jitter is not known."""
+
+SHORTEST_SLOT_S: Final = 1e-6
+"""No clock of hosts agrees on shorter ones."""
 
 TOUCHING_S: Final = 1e-9
 """Phases this close follow each other at once: what lies between them is rounding."""
@@ -47,8 +50,8 @@ class Pace:
     tolerance_frac: float = 0.15
 
     def __post_init__(self) -> None:
-        if not 0 < self.period_s < math.inf:
-            raise UsageError(f"pace period_s {self.period_s!r}: must be positive and finite")
+        if not SHORTEST_SLOT_S <= self.period_s < math.inf:
+            raise UsageError(f"pace period_s {self.period_s!r}: must be finite, and {SHORTEST_SLOT_S} s or more")
         if not (math.isfinite(self.shift_s) and 0 <= self.tolerance_frac < 1):
             raise UsageError(f"pace {self}: shift_s must be finite, tolerance_frac lie in [0, 1)")
 
@@ -156,12 +159,28 @@ def jitter_of(profile: TrafficProfile) -> float:
     return profile.jitter_frac
 
 
+def from_beginning(phases: Sequence[Phase]) -> list[Phase]:
+    """Return the phases of an iteration in order of time, from the one with which its communication begins.
+
+    That is the first one with traffic after one without: a burst through time zero stands there in two parts, between
+    which nothing waits. A job that is never silent begins where its rate rises most. Starts stay as they are.
+    """
+    phases = sorted(phases, key=lambda phase: phase.start_s)
+    rates_bps = [phase.rate_bps if phase.kind == "up" else 0.0 for phase in phases]
+    after_silence = (i for i, rate_bps in enumerate(rates_bps) if rate_bps != 0 and rates_bps[i - 1] == 0)
+    first = next(after_silence, None)
+    if first is None:
+        first = max(range(len(phases)), key=lambda i: rates_bps[i] - rates_bps[i - 1], default=0)
+    return phases[first:] + phases[:first]
+
+
 def _ups(profile: TrafficProfile, *, name: str) -> list[Phase]:
-    """Return the Up phases with traffic in order of time."""
-    ups = sorted((phase for phase in profile.phases if phase.kind == "up"), key=lambda phase: phase.start_s)
+    """Return the Up phases with traffic in order of time, from the one with which an iteration communicates."""
+    ups = [phase for phase in from_beginning(profile.phases) if phase.kind == "up" and phase.rate_bps != 0]
     if any(math.isnan(phase.rate_bps) for phase in ups):
         raise UsageError(f"job {name}: the rate of its Up phases is not known; profile a counter of its bytes")
-    ups = [phase for phase in ups if phase.rate_bps > 0]
-    if profile.period_s is None or not ups:
+    period_s = profile.period_s
+    if period_s is None or not ups:
         raise UsageError(f"job {name}: status {profile.status}, no Up phase to simulate; give a periodic profile")
-    return ups
+    first_s = ups[0].start_s
+    return [up if up.start_s >= first_s else replace(up, start_s=up.start_s + period_s) for up in ups]

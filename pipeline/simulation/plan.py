@@ -75,10 +75,15 @@ def read_plan(document: Mapping[str, Any], *, place: str = "plan") -> tuple[Shif
         raise BadInput(
             f"{place}: kind is {kind!r}, expected one of {', '.join(PLAN_KINDS)}; write it with offbeat analyze"
         )
-    return tuple(
+    shifts = tuple(
         Shift(job=shift.text("job"), shift_s=shift.needed("shift_s"), pace_period_s=shift.number("pace_period_s"))
         for shift in given.objects("shifts", what="shift")
     )
+    names = [shift.job for shift in shifts]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise BadInput(f"{place}: job {twice} has two shifts; leave one")
+    return shifts
 
 
 def _following(job: SimulatedJob, shift: PlannedShift) -> SimulatedJob:

@@ -79,7 +79,7 @@ def read_planned_slots(path: Path, *, job: str) -> PlannedSlots:
 def _read_plan(path: Path) -> dict[str, Any]:
     try:
         plan: Any = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PlanError(f"{path}: not a JSON document ({error}); write a plan with offbeat analyze") from error
     if not isinstance(plan, dict) or plan.get("kind") not in _KINDS:
         kind = plan.get("kind") if isinstance(plan, dict) else None

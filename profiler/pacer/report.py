@@ -99,7 +99,7 @@ def rank_of_environment() -> int | None:
 def _read(file: Path) -> dict[str, Any]:
     try:
         document: Any = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{file}: not a JSON document ({error}); give what a pacer's report_to wrote") from error
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise ValueError(f"{file}: not a pacer's statistics (kind pacer); give what a pacer's report_to wrote")

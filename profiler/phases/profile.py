@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["Outlier", "Phase", "TrafficProfile", "with_downs"]
 
 
+MAX_RATE_BPS: Final = 1e18
+"""A million times what the fastest ports of today send."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TrafficProfile(Tabular):
     """What one traffic series does in an iteration, or why that cannot be said.
@@ -104,6 +108,9 @@ class TrafficProfile(Tabular):
             raise UsageError(f"period_s {period_s!r}: must be positive and finite")
         if any(isnan(rate_bps) for _, _, rate_bps in phases):
             raise UsageError("rate_bps of a phase is not a number; an exact profile needs the rate of every Up phase")
+        fastest_bps = max((rate_bps for _, _, rate_bps in phases), default=0.0)
+        if fastest_bps > MAX_RATE_BPS:
+            raise UsageError(f"rate_bps {fastest_bps:g} of a phase: no port sends so fast; give bit/s")
         ups = tuple(
             Phase(kind="up", start_s=start_s, width_s=width_s, rate_bps=rate_bps, peak_bps=rate_bps)
             for start_s, width_s, rate_bps in sorted(phases)

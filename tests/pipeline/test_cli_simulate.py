@@ -108,6 +108,7 @@ def test_a_lake_is_simulated_on_all_its_links_with_its_plan(tmp_path: Path, caps
         ((), "give --capacity and the jobs"),
         (("--job", f"A={VGG}"), "give --capacity and the jobs"),
         ((*TWO, "--iterations", "0"), "n_iterations 0; must be at least 1"),
+        ((*TWO, "--jitter", "5"), "--jitter 5: expected 0 to 0.5"),
         ((*TWO, "--older-weight", "0"), "older_weight 0.0; must be positive"),
         ((*TWO, "--older-weight", "nan"), "older_weight nan; must be positive"),
         ((*TWO, "--log", "x.json", "--jitter", "0.1"), "leave out --jitter"),
@@ -120,7 +121,10 @@ def test_wrong_usage_ends_with_2(arguments: tuple[str, ...], message: str, capsy
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("text", "message"), [("{", "not JSON"), ("[]", "expected a JSON object"), ("{}", "no job")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{", "not JSON"), ("[" * 10**6, "not JSON"), ("[]", "expected a JSON object"), ("{}", "no job")],
+)
 def test_a_wrong_log_ends_with_1(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "log.json"
     path.write_text(text)

@@ -137,3 +137,8 @@ def test_job_that_never_sends_may_be_the_one_that_slots_stretch_most() -> None:
     answer = solve({**jobs, "silent": silent}, capacity_bps=CAPACITY_BPS)
     assert answer.verdict == "paced"
     assert "slots stretch job silent by 40%" in answer.reason
+
+
+def test_a_rate_that_no_port_has_is_refused() -> None:
+    with pytest.raises(UsageError, match="no port sends so fast"):
+        TrafficProfile.from_phases(period_s=0.1, phases=[(0.0, 0.05, 1e300)])

@@ -169,7 +169,7 @@ def test_all_rates_and_the_capacity_times_the_same_leave_every_score_as_it_is(ca
 @settings(max_examples=8)
 @given(ANY_LINK, st.data())
 def test_a_phase_split_in_two_leaves_every_score_as_it_is(case: Case, data: st.DataObject) -> None:
-    halves = [split(job, data.draw(st.integers(job.edges_ms[0], job.edges_ms[-1]))) for job in case.jobs]
+    halves = [split(job, data.draw(st.integers(0, job.period_ms - 1))) for job in case.jobs]
     assert scores(answer_to(case)) == pytest.approx(scores(answer_to(replace(case, jobs=tuple(halves)))), abs=1e-12)
 
 

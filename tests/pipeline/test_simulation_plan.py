@@ -31,6 +31,31 @@ def test_a_shift_counts_from_the_time_zero_of_the_profile() -> None:
     assert held.pace == Pace(period_s=0.26, shift_s=held.start_s)
 
 
+def test_a_burst_through_time_zero_is_one_burst() -> None:
+    wrapped = TrafficProfile.from_phases(
+        period_s=0.255, phases=[(0.0, 0.1, CAPACITY_BPS), (0.241, 0.014, CAPACITY_BPS)]
+    )
+    whole = TrafficProfile.from_phases(period_s=0.255, phases=[(0.100, 0.114, CAPACITY_BPS)])
+    paced = [Shift(job="A", shift_s=0.0, pace_period_s=0.3)]
+    times_s = [
+        simulate({"A": profile}, capacity_bps=CAPACITY_BPS, plan=paced, n_iterations=10)["A"].bursts_s
+        for profile in (wrapped, whole)
+    ]
+    np.testing.assert_allclose(times_s[0] - 0.241, times_s[1] - 0.1, atol=1e-9)
+
+
+def test_a_plan_that_names_a_job_twice_is_refused() -> None:
+    row = {"job": "A", "shift_s": 0.0, "pace_period_s": None}
+    with pytest.raises(BadInput, match="job A has two shifts"):
+        read_plan({"kind": "shift_plan", "version": 1, "shifts": [row, row]})
+
+
+@pytest.mark.parametrize("period_s", [0.0, 1e-12, float("inf"), float("nan")])
+def test_a_slot_that_no_clock_keeps_is_refused(period_s: float) -> None:
+    with pytest.raises(UsageError, match="pace period_s"):
+        Pace(period_s=period_s)
+
+
 def test_jobs_at_their_shifts_do_not_meet_though_their_profiles_begin_elsewhere() -> None:
     late = TrafficProfile.from_phases(period_s=0.255, phases=[(0.100, 0.114, CAPACITY_BPS)])
     plan = [Shift(job="A", shift_s=0.0), Shift(job="B", shift_s=0.0)]
@@ -120,7 +145,7 @@ def test_a_wrong_plan_says_where(document: dict[str, Any], message: str) -> None
 
 
 def test_a_plan_whose_slot_has_no_meaning_is_refused() -> None:
-    with pytest.raises(UsageError, match="must be positive"):
+    with pytest.raises(UsageError, match="must be finite, and 1e-06 s or more"):
         compare([jittery("A")], plan=[Shift(job="A", shift_s=0.0, pace_period_s=0.0)], capacity_bps=CAPACITY_BPS)
 
 
