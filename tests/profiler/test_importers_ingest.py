@@ -116,7 +116,7 @@ def test_format_can_be_forced_and_must_be_known(lake: Lake, tmp_path: Path) -> N
     report = ingest(path, lake=lake, format="capture")
     assert statuses(report) == ["failed"]
     assert "looks like text, not like a capture" in report.inputs[0].message
-    with pytest.raises(UsageError, match="expected one of recorder, capture, delimited"):
+    with pytest.raises(UsageError, match="expected one of recorder, capture, nsys"):
         ingest(path, lake=lake, format="pcap")
 
 
