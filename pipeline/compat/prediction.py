@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from pipeline.simulation import JobRun, SimulatedJob, simulate
+from pipeline.simulation import JobRun, SimulatedJob, Simulation, joined, simulate
 
 if TYPE_CHECKING:
     from pipeline.compat.result import JobShift
@@ -109,21 +109,16 @@ def predict(
         return None
     work = len(jobs) * sum(len(job.steps) for job in jobs)
     n_iterations = max(MIN_ITERATIONS, N_ITERATIONS * FULL_LENGTH_WORK // max(FULL_LENGTH_WORK, work))
-    runs: list[list[JobRun]] = []
+    runs: list[Simulation] = []
     for _ in range(N_RUNS):
         starts = [replace(job, start_s=float(rng.uniform(0, job.natural_s))) for job in jobs]
-        runs.append(list(simulate(starts, capacity_bps=free_bps, n_iterations=n_iterations, rng=rng).runs))
+        runs.append(simulate(starts, capacity_bps=free_bps, n_iterations=n_iterations, rng=rng))
     planned = simulate(jobs, capacity_bps=free_bps, plan=plan, n_iterations=N_RUNS * n_iterations, rng=rng).runs
-    now = tuple(_joined(parts) for parts in zip(*runs, strict=True))
-    return Prediction(now=now, planned=planned, n_iterations=n_iterations)
+    return Prediction(now=joined(runs).runs, planned=planned, n_iterations=n_iterations)
 
 
 def _is_burst(phase: Phase) -> bool:
     return phase.kind == "up" and phase.rate_bps > 0
-
-
-def _joined(parts: Sequence[JobRun]) -> JobRun:
-    return JobRun(job=parts[0].job, iteration_s=np.concatenate([part.iteration_s for part in parts]))
 
 
 def _mean_ratio(pairs: Sequence[tuple[float, float]]) -> float:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pipeline.simulation.plan import follow_plan
-from pipeline.simulation.result import JobRun
+from pipeline.simulation.result import joined
 from pipeline.simulation.run import simulate
 from pipeline.simulation.traffic import traffic_on
 
 if TYPE_CHECKING:
     from pipeline.affinity import Component
     from pipeline.compat.result import JobShift
+    from pipeline.simulation.result import JobRun
     from pipeline.simulation.traffic import Traffic
 
 __all__ = ["Rehearsal", "rehearse"]
@@ -95,14 +96,7 @@ def _run(traffic: Traffic, *, held: Sequence[JobShift], seed: int) -> dict[str, 
         begun = [replace(job, start_s=float(rng.uniform(0, job.natural_s))) for job in jobs]
         begun = follow_plan(begun, held) if held else begun
         runs.append(simulate(begun, capacity_bps=traffic.free_bps, n_iterations=n_iterations, rng=rng))
-    return {
-        job.name: JobRun(
-            job=job.name,
-            iteration_s=np.concatenate([run[job.name].iteration_s for run in runs]),
-            n_adjustments=sum(run[job.name].n_adjustments for run in runs),
-        )
-        for job in jobs
-    }
+    return {run.job: run for run in joined(runs).runs}
 
 
 def _loses(unmanaged: JobRun, planned: JobRun, *, shift: JobShift | None) -> bool:

@@ -7,7 +7,7 @@ from pipeline.simulation.comparison import Comparison, compare
 from pipeline.simulation.iteration_log import read_log
 from pipeline.simulation.job import Pace, SimulatedJob, Step
 from pipeline.simulation.plan import Shift, read_plan
-from pipeline.simulation.result import JobRun, Simulation
+from pipeline.simulation.result import JobRun, Simulation, joined
 from pipeline.simulation.run import simulate
 from pipeline.simulation.traffic import Traffic, traffic_of, traffic_on
 
@@ -24,6 +24,7 @@ __all__ = [
     "Traffic",
     "calibrate",
     "compare",
+    "joined",
     "read_log",
     "read_plan",
     "simulate",

@@ -27,17 +27,23 @@ class JobRun:
     """One job's simulated iterations.
 
     ``iteration_s`` float64, shape (n_iterations,), is what each took. ``n_adjustments`` counts missed slots and
-    ``n_let_go`` how often pacing was let go; ``hindered_frac`` is the part of the time in which the job got less than
-    it wanted. ``bursts_s``, shape (n_iterations + 1, 2) or empty, is when each iteration first sent and when it ended,
-    that before the first included.
+    ``n_let_go`` how often pacing was let go, both in all of ``span_s``: what a fast job did while others ended theirs
+    is counted, though not all its iterations are kept. ``span_s`` is by default the sum of ``iteration_s``.
+    ``hindered_frac`` is the part of the time in which the job got less than it wanted. ``bursts_s``, shape
+    (n_iterations + 1, 2) or empty, is when each iteration first sent and when it ended, that before the first included.
     """
 
     job: str
     iteration_s: NDArray[np.float64]
     n_adjustments: int = 0
     n_let_go: int = 0
+    span_s: float = math.nan
     hindered_frac: float = 0.0
     bursts_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 2)))
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.span_s):
+            object.__setattr__(self, "span_s", float(self.iteration_s.sum()))
 
     @property
     def p50_s(self) -> float:
@@ -57,7 +63,7 @@ class JobRun:
     @property
     def adjustments_per_min(self) -> float:
         """Missed slots, a minute."""
-        return self.n_adjustments / (float(self.iteration_s.sum()) / 60)
+        return self.n_adjustments / (self.span_s / 60)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -172,5 +178,6 @@ def _joined_jobs(parts: Sequence[JobRun], *, weights: Sequence[float]) -> JobRun
         iteration_s=np.concatenate([part.iteration_s for part in parts]),
         n_adjustments=sum(part.n_adjustments for part in parts),
         n_let_go=sum(part.n_let_go for part in parts),
+        span_s=sum(part.span_s for part in parts),
         hindered_frac=float(np.average([part.hindered_frac for part in parts], weights=weights)),
     )

@@ -130,7 +130,8 @@ def _simulation(traffic: Traffic, world: World, kept: Iterations, *, n_wanted: i
     full_s = world.network.links["full_s"]
     return Simulation(
         runs=tuple(
-            _job_run(job, record, kept, span_s=span_s) for job, record in zip(traffic.jobs, records, strict=True)
+            _job_run(job, record, kept, until_s=float(run["now_s"]), of_s=span_s)
+            for job, record in zip(traffic.jobs, records, strict=True)
         ),
         congested_frac=float(run["congested_s"]) / span_s,
         full_frac={link: float(link_s) / span_s for link, link_s in zip(traffic.free_bps, full_s, strict=True)},
@@ -140,7 +141,7 @@ def _simulation(traffic: Traffic, world: World, kept: Iterations, *, n_wanted: i
     )
 
 
-def _job_run(job: SimulatedJob, record: np.void, kept: Iterations, *, span_s: float) -> JobRun:
+def _job_run(job: SimulatedJob, record: np.void, kept: Iterations, *, until_s: float, of_s: float) -> JobRun:
     first, n_done = int(record["first"]), min(int(record["n_done"]), int(record["n_kept"]))
     bursts_s = np.stack((kept.up_s[first : first + n_done], kept.end_s[first : first + n_done]), axis=1)
     return JobRun(
@@ -149,7 +150,8 @@ def _job_run(job: SimulatedJob, record: np.void, kept: Iterations, *, span_s: fl
         bursts_s=bursts_s,
         n_adjustments=int(record["n_adjustments"]),
         n_let_go=int(record["n_let_go"]),
-        hindered_frac=float(record["hindered_s"]) / span_s,
+        span_s=until_s - job.start_s,
+        hindered_frac=float(record["hindered_s"]) / of_s,
     )
 
 

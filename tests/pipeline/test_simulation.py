@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pipeline
-from pipeline.simulation import JobRun, Pace, SimulatedJob, Step, simulate
+from pipeline.simulation import JobRun, Pace, SimulatedJob, Step, joined, simulate
 from profiler.errors import UsageError
 from profiler.phases import TrafficProfile
 from tests.data import shared, truth_of
@@ -90,7 +90,26 @@ def test_job_slower_than_its_slot_gives_up_slots_lets_go_and_says_so() -> None:
     assert set(np.round(run.iteration_s[:11], 6)) == {0.255, 0.465}
     assert (run.n_adjustments, run.n_let_go) == (5, 1)
     np.testing.assert_allclose(run.iteration_s[11:], 0.255)
-    assert run.adjustments_per_min == pytest.approx(60 * 5 / run.iteration_s.sum())
+    # The first iteration, which begins to send at once, is not kept, but what happens in it counts.
+    assert run.span_s == pytest.approx(0.114 + run.iteration_s.sum())
+    assert run.adjustments_per_min == pytest.approx(60 * 5 / run.span_s)
+
+
+def test_a_fast_job_misses_as_many_slots_a_minute_beside_a_slow_one_on_another_link_as_alone() -> None:
+    def step(down_s: float, up_s: float) -> tuple[Step, ...]:
+        return (Step(down_s=down_s, volume_bits=up_s * CAPACITY_BPS, max_bps=CAPACITY_BPS),)
+
+    fast = SimulatedJob(name="fast", steps=step(0.1, 0.04), jitter_frac=0.05, pace=Pace(period_s=0.145), links=("x",))
+    # Of 0.27 s an iteration: in its time the other one ends nearly two, of which one is kept.
+    slow = SimulatedJob(name="slow", steps=step(0.2, 0.07), start_s=1.0, links=("y",))
+    capacities = {"x": CAPACITY_BPS, "y": CAPACITY_BPS}
+    alone = simulate([fast], capacity_bps=capacities, n_iterations=10_000)
+    beside = simulate([fast, slow], capacity_bps=capacities, n_iterations=10_000)
+    assert alone["fast"].n_adjustments > 100
+    assert beside["fast"].adjustments_per_min == pytest.approx(alone["fast"].adjustments_per_min, rel=0.1)
+    assert (beside["fast"].span_s, beside["slow"].span_s) == pytest.approx((beside.span_s, beside.span_s - 1.0))
+    assert beside["fast"].span_s > 1.5 * beside["fast"].iteration_s.sum()
+    assert joined([beside, beside])["slow"].span_s == pytest.approx(2 * (beside.span_s - 1.0))
 
 
 def test_same_seed_same_run() -> None:
