@@ -42,8 +42,8 @@ MIN_ALONE: Final = 10
 class Habits:
     """How a job's iterations alone differ from what its steps say: ``stray_s`` longer in the mean, and by how much.
 
-    ``jitter_frac`` is their standard deviation as a fraction of the natural iteration; ``n_alone`` says how many of
-    the ``n_iterations`` met no other job.
+    ``jitter_frac`` is their standard deviation as a fraction of the natural iteration, the stray time included;
+    ``n_alone`` says how many of the ``n_iterations`` met no other job.
     """
 
     job: str
@@ -174,10 +174,12 @@ def _habits(job: SimulatedJob, times_s: NDArray[np.float64], errors: _Errors, *,
     late_s = -errors.off_s[i_weight, ~errors.is_met if n_alone >= MIN_ALONE else slice(None)]
     if not late_s.size:
         late_s = np.zeros(1)
+    stray_s = float(computed_s.mean()) - float(job.steps[0].down_s) + float(late_s.mean())
+    spread_s = math.hypot(float(computed_s.std()), float(late_s.std()))
     return Habits(
         job=job.name,
-        jitter_frac=math.hypot(float(computed_s.std()), float(late_s.std())) / float(job.natural_s),
-        stray_s=float(computed_s.mean()) - float(job.steps[0].down_s) + float(late_s.mean()),
+        jitter_frac=spread_s / float(_strayed(job, stray_s).natural_s),
+        stray_s=stray_s,
         n_alone=n_alone,
         n_iterations=errors.is_met.size,
     )
@@ -193,6 +195,9 @@ def _warnings(habits: Sequence[Habits]) -> Iterator[str]:
 
 
 def _with_habits(job: SimulatedJob, habits: Habits) -> SimulatedJob:
+    return replace(_strayed(job, habits.stray_s), jitter_frac=min(habits.jitter_frac, MAX_JITTER_FRAC))
+
+
+def _strayed(job: SimulatedJob, stray_s: float) -> SimulatedJob:
     first, *others = job.steps
-    late = replace(first, down_s=max(0.0, first.down_s + habits.stray_s))
-    return replace(job, steps=(late, *others), jitter_frac=min(habits.jitter_frac, MAX_JITTER_FRAC))
+    return replace(job, steps=(replace(first, down_s=max(0.0, first.down_s + stray_s)), *others))

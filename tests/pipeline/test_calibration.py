@@ -57,6 +57,19 @@ def test_calibrated_jobs_have_the_jitter_and_the_delay_that_were_logged() -> Non
         assert one.jitter_frac == pytest.approx(JITTER_FRAC, rel=0.2)
 
 
+@pytest.mark.parametrize("believed_s", [0.46, 0.32, 0.213])
+def test_jitter_is_that_of_the_iteration_as_it_was_logged_however_short_it_was_believed(believed_s: float) -> None:
+    real = [job("A", (0.3, 0.02)), job("B", (0.3, 0.02), start_s=0.15)]
+    believed = [job("A", (believed_s - 0.02, 0.02)), job("B", (believed_s - 0.02, 0.02), start_s=0.15)]
+    log = logged(real, n_iterations=2000)
+    found = calibrate(believed, log=log, capacity_bps=CAPACITY_BPS)
+    again = simulate(found.apply(believed), capacity_bps=CAPACITY_BPS, n_iterations=2000, rng=4)
+    for one in found.habits:
+        assert one.stray_s == pytest.approx(0.32 - believed_s, abs=0.003)
+        assert one.jitter_frac == pytest.approx(JITTER_FRAC, rel=0.1)
+        assert again[one.job].iteration_s.std() == pytest.approx(np.diff(log[one.job][:, 2]).std(), rel=0.1)
+
+
 def test_a_weight_is_not_told_from_a_run_in_which_nobody_met() -> None:
     jobs = [job("A", (0.6, 0.01)), job("B", (0.6, 0.01), start_s=0.3)]
     found = calibrate(jobs, log=logged(jobs, n_iterations=40), capacity_bps=CAPACITY_BPS)
