@@ -100,7 +100,8 @@ def rank(
     else:
         rows = [readable_candidate(one, place=i) for i, one in enumerate(ranking.candidates, start=1)]
         print_rows(rows, output=chosen)
-    for warning in ranking.warnings:
+    of_candidates = (warning for one in ranking.candidates for warning in one.warnings)
+    for warning in dict.fromkeys((*ranking.warnings, *of_candidates)):
         note(f"offbeat: {warning}")
     for one in ranking.candidates:
         if one.reason:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from itertools import groupby
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pipeline.compat.result import JobShift
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pipeline.ranking.components import Component
     from pipeline.ranking.fits import Place
     from pipeline.ranking.ports import Sharing
-    from pipeline.topology import Cluster
+    from pipeline.topology import Cluster, Placement
     from profiler.phases import TrafficProfile
 
 __all__ = ["Judge"]
@@ -62,17 +63,16 @@ class Judge:
         self._ports = Ports(topology.links, standing=topology.placements, sharing=sharing)
         self._router = Router(topology.links, hosts=standing | {host for host in hosts if self._ports.has(host)})
         self._components = Components(self._senders)
-        rings = {job: list(ring) for job, ring in groupby(topology.placements, key=lambda placement: placement.job_id)}
+        rings = _standing_rings(topology.placements)
         self._standing = {job: self._router.ring_load(ring) for job, ring in rings.items() if job in self._senders}
         self.warnings = tuple(
-            f"job {job} stands, but no profile of it is given: nothing was counted for it"
-            for job in sorted(rings.keys() - self._senders.keys())
+            f"job {job} stands, but {problem}" for job in sorted(rings) if (problem := self._problem(job))
         )
 
     def judge(self, candidate: Candidate) -> RankedCandidate:
         """Return a candidate with its scores, or with the reason why it has none."""
         try:
-            loads = {**self._standing, **self._own_loads(candidate)}
+            loads = self._known_loads({**self._standing, **self._own_loads(candidate)}, own=candidate.jobs.keys())
         except BadInput as error:
             return RankedCandidate(id=candidate.id, reason=str(error))
         crossings = crossings_of(loads, capacities_bps=self._capacities_bps, senders=self._senders)
@@ -101,12 +101,43 @@ class Judge:
                 raise BadInput(f"job {job!r}: no profile of it is given; give one, or record the ports of its hosts")
         return {job: self._router.ring_load(ring) for job, ring in self._ports.rings(candidate.jobs).items()}
 
+    def _known_loads(
+        self, loads: Mapping[str, Mapping[Place, float]], *, own: Collection[str]
+    ) -> dict[str, Mapping[Place, float]]:
+        """Return the loads of jobs of which something is known; raise if a candidate's score hangs on another."""
+        unseen = [job for job in loads if not self._senders[job].is_seen]
+        touched = set(chain.from_iterable(loads[job] for job in own))
+        for job in unseen:
+            if not touched.isdisjoint(loads[job]):
+                where = "" if job in own else ", and a job of the candidate would share links with it"
+                raise BadInput(
+                    f"job {job!r}: what it sends is not known ({self._senders[job].profile.status}){where}; give a "
+                    "profile of it, or record the ports of its hosts"
+                )
+        return {job: load for job, load in loads.items() if job not in unseen}
+
+    def _problem(self, job: str) -> str:
+        if job not in self._senders:
+            return "no profile of it is given: nothing was counted for it"
+        if not self._senders[job].is_seen:
+            status = self._senders[job].profile.status
+            return f"what it sends is not known ({status}): no candidate that would meet it is judged"
+        return ""
+
     def _warnings(self, candidate: Candidate) -> tuple[str, ...]:
         return tuple(
             f"job {job} has no period ({self._senders[job].profile.status}): it takes capacity and gets no shift"
             for job in sorted(candidate.jobs)
-            if self._senders[job].rhythm is None
+            if self._senders[job].rhythm is None and self._senders[job].is_seen
         )
+
+
+def _standing_rings(placements: Iterable[Placement]) -> dict[str, list[Placement]]:
+    """Return the ranks of each job in ring order, in whatever order they are listed."""
+    rings: defaultdict[str, list[Placement]] = defaultdict(list)
+    for placement in sorted(placements, key=lambda placement: (placement.job_id, placement.rank)):
+        rings[placement.job_id].append(placement)
+    return dict(rings)
 
 
 def _mean(components: Sequence[Component], scores: Sequence[Sequence[float]]) -> float:

@@ -60,7 +60,7 @@ def rank(
     -------
     Ranking
         Best first. A candidate that cannot be judged (an unknown host, one taken twice, no way between two, a job
-        without a profile) comes last, with its reason.
+        without a profile, one of which nothing is known or that would meet such a one) comes last, with its reason.
 
     Raises
     ------
@@ -120,14 +120,18 @@ def rank(
 
 
 def _in_order(candidates: Sequence[RankedCandidate], *, by: Criterion) -> tuple[RankedCandidate, ...]:
-    """Return candidates best first, equal ones as the caller gave them; those without a value for ``by`` come last."""
+    """Return candidates best first, equal ones as the caller gave them.
+
+    Those without a value for ``by`` come last of the judged ones, and after them those that are not judged.
+    """
     costs = [_cost(candidate, by) for candidate in candidates]
     groups: list[list[int]] = []
-    for i in sorted(range(len(costs)), key=lambda i: costs[i]):
+    for i in sorted((i for i, one in enumerate(candidates) if one.is_judged), key=lambda i: costs[i]):
         if groups and (costs[i] == costs[groups[-1][0]] or costs[i] - costs[groups[-1][0]] <= TIES[by]):
             groups[-1].append(i)
         else:
             groups.append([i])
+    groups.append([i for i, one in enumerate(candidates) if not one.is_judged])
     return tuple(candidates[i] for group in groups for i in sorted(group))
 
 

@@ -49,6 +49,8 @@ class Sender:
         None for a job without a period, which takes capacity and gets no shift.
     levels
         How much such a job takes for how much of the time; nothing for one with a rhythm.
+    is_seen
+        Whether anything is known of how much it sends.
     """
 
     job: str
@@ -56,6 +58,7 @@ class Sender:
     profile: TrafficProfile
     rhythm: Rhythm | None
     levels: Levels
+    is_seen: bool
 
     @property
     def peak_bps(self) -> float:
@@ -85,7 +88,9 @@ def senders_of(profiles: Mapping[str, TrafficProfile]) -> dict[str, Sender]:
             rhythm = Rhythm(demand=members.demands[job], beat=beat)
         levels = members.background
         kind = kinds.setdefault(_traits(rhythm, levels), len(kinds))
-        senders[job] = Sender(job=job, kind=kind, profile=profile, rhythm=rhythm, levels=levels)
+        senders[job] = Sender(
+            job=job, kind=kind, profile=profile, rhythm=rhythm, levels=levels, is_seen=job not in members.unseen
+        )
     return senders
 
 

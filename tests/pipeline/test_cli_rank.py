@@ -137,6 +137,23 @@ def test_a_job_without_a_profile_is_named(place: Path, capsys: pytest.CaptureFix
     assert "candidate 'y': job 'C': no profile of it is given" in problems
 
 
+def test_what_is_known_too_little_of_a_job_is_said_beside_the_table(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile = {"kind": "profile", "version": 1, "series": [{"status": "constant", "reason": "", "mean_bps": 1e8}]}
+    (place / "steady.json").write_text(json.dumps(profile), encoding="utf-8")
+    assert rank(place, "--job", f"B={place / 'steady.json'}", jobs="A") == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "offbeat: job B has no period (constant): it takes capacity and gets no shift"
+    ]
+    profile["series"] = [{"status": "no_data", "reason": "no counter"}]
+    (place / "steady.json").write_text(json.dumps(profile), encoding="utf-8")
+    assert rank(place, "--job", f"B={place / 'steady.json'}", jobs="A") == 1
+    captured = capsys.readouterr()
+    assert "1.000" not in captured.out
+    assert "candidate 'apart': job 'B': what it sends is not known (no_data)" in captured.err
+
+
 def test_names_do_not_command_the_terminal(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(place, {"id": "\x1b[31mred\n", "jobs": {"A": ["a1", "\x1b]0;x\x07"]}})
     assert rank(place) == 1

@@ -300,6 +300,29 @@ def test_what_does_not_fit_into_the_budget_is_not_judged_and_says_so() -> None:
     assert 0 < judged.elapsed_s < 600
 
 
+def test_by_time_what_can_be_scored_but_not_simulated_comes_before_what_cannot_be_judged() -> None:
+    profiles = {"A": busy(up_s=0.1), "B": busy(up_s=4.0, period_s=8.0)}
+    nowhere, far = candidate("nowhere", A="l1 x9"), candidate("far", A="l1 r1", B="l2 r2")
+    timed = candidate("timed", A="l1 r1")
+    topology = two_racks(1e9)
+    found = rank([nowhere, far, timed], profiles=profiles, topology=topology, by="time")
+    assert order_of(found) == ["timed", "far", "nowhere"]
+    found = rank([nowhere, far], profiles=profiles, topology=topology, by="time")
+    assert order_of(found) == ["far", "nowhere"]
+    assert found.best is not None
+    assert "best 'far'" in repr(found)
+
+
+def test_standing_ranks_may_be_listed_in_any_order() -> None:
+    topology = two_racks(1e9, a_rack=3, standing={"S": ["l1", "r1"], "T": ["l2", "l2"]})
+    profiles = dict.fromkeys("AST", busy(up_s=0.15))
+    for order in permutations(topology.placements):
+        mixed = replace(topology, placements=order)
+        found = rank([candidate("x", A="l3 r3")], profiles=profiles, topology=mixed).candidates[0]
+        assert found.score_mean == pytest.approx(0.5)
+        assert found.n_links == 2
+
+
 def test_periods_that_are_too_far_apart_are_not_simulated_but_scored() -> None:
     profiles = {"A": busy(up_s=0.1), "B": busy(up_s=4.0, period_s=8.0)}
     found = rank([candidate("x", A="l1 r1", B="l2 r2")], profiles=profiles, topology=two_racks(1e9)).candidates[0]

@@ -22,6 +22,8 @@ from tests.pipeline.placements import candidate, racks, two_racks
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from profiler.period.status import Status
+
 FINE = candidate("fine", A="l1 r1", B="l2 r2")
 
 
@@ -93,6 +95,36 @@ def test_a_standing_job_without_a_profile_is_named() -> None:
     found = rank([candidate("x", A="l2 r2")], profiles={"A": vgg()}, topology=topology)
     assert found.warnings == ("job S stands, but no profile of it is given: nothing was counted for it",)
     assert found.candidates[0].score_mean == 1
+
+
+@pytest.mark.parametrize("status", ["no_data", "insufficient"])
+def test_a_candidate_is_not_judged_where_it_would_meet_a_job_of_which_nothing_is_known(status: Status) -> None:
+    unseen = TrafficProfile(status=status, reason="", fold_bps=np.zeros(0))
+    topology = two_racks(400e6, standing={"S": ["l1", "r1"]}, a_rack=3)
+    across, away = candidate("across", A="l2 r2"), candidate("away", A="l2 l3")
+    found = rank([across, away], profiles={"A": vgg(), "S": unseen}, topology=topology)
+    assert found.warnings == (
+        f"job S stands, but what it sends is not known ({status}): no candidate that would meet it is judged",
+    )
+    assert [(one.id, one.is_judged) for one in found.candidates] == [("away", True), ("across", False)]
+    assert found.candidates[1].reason.startswith(f"job 'S': what it sends is not known ({status}), and a job of")
+
+
+def test_a_candidate_that_places_a_job_of_which_nothing_is_known_is_not_judged_unless_it_stays_off_the_links() -> None:
+    unseen = TrafficProfile(status="insufficient", reason="", fold_bps=np.zeros(0))
+    alone, packed = candidate("alone", A="l1 r1"), candidate("packed", A="l1 l1")
+    found = rank([alone, packed], profiles={"A": unseen}, topology=two_racks(400e6))
+    assert [(one.id, one.is_judged) for one in found.candidates] == [("packed", True), ("alone", False)]
+    assert "job 'A': what it sends is not known (insufficient); give a profile" in found.candidates[1].reason
+
+
+def test_a_job_of_which_only_the_mean_is_known_takes_that_and_is_judged() -> None:
+    steady = TrafficProfile(status="insufficient", reason="", mean_bps=100e6, fold_bps=np.zeros(0))
+    found = rank(
+        [candidate("x", A="l1 r1", S="l2 r2")], profiles={"A": vgg(), "S": steady}, topology=two_racks(400e6)
+    ).candidates[0]
+    assert found.is_judged
+    assert found.warnings == ("job S has no period (insufficient): it takes capacity and gets no shift",)
 
 
 @pytest.mark.parametrize(
