@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
 from profiler.errors import BadInput
 
@@ -11,6 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["Fields"]
+
+MAX_NUMBER: Final = sys.float_info.max
+"""JSON has whole numbers of any length; one beyond this is no float."""
+
+MAX_WHOLE: Final = 2**63 - 1
+"""Counts and times in ns are kept in 64 bits."""
 
 
 class Fields:
@@ -40,7 +47,7 @@ class Fields:
         value = self._document.get(name)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_NUMBER:
             raise self._wrong(name, "a finite number")
         if value < least:
             raise self._wrong(name, f"a number of at least {least:g}")
@@ -54,12 +61,14 @@ class Fields:
         return value
 
     def whole(self, name: str) -> int | None:
-        """Return a whole number; None if it is absent or null."""
+        """Return a whole number of 64 bits; None if it is absent or null."""
         value = self._document.get(name)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int):
             raise self._wrong(name, "a whole number")
+        if abs(value) > MAX_WHOLE:
+            raise self._wrong(name, "a whole number that 64 bits hold")
         return value
 
     def text(self, name: str, *, default: str = "") -> str:
