@@ -58,20 +58,26 @@ def simulate(
 
         offbeat simulate --lake lake --plan plan.json --json
     """
-    from pipeline.cli.simulate_inputs import calibrated, jobs_of_lake, jobs_of_link, plan_of
+    from pipeline.cli.simulate_inputs import calibrated, jobs_of_lake, jobs_of_link
     from pipeline.cli.simulate_table import readable_links, readable_runs
     from pipeline.simulation import compare
 
     if log is not None and (jitter is not None or older_weight is not None):
         raise UsageError("simulate: --log tells jitter and weight; leave out --jitter and --older-weight, or --log")
     if lake is None:
-        given = jobs_of_link(job or [], capacity=capacity, jitter_frac=jitter)
+        if cluster:
+            raise UsageError("simulate: --cluster tells of the links of a lake; leave it out, or give --lake")
+        given = jobs_of_link(job or [], capacity=capacity, jitter_frac=jitter, plan=plan)
     else:
-        given = jobs_of_lake(lake, cluster=cluster, unfit=(job, capacity, jitter))
+        if job or capacity is not None or jitter is not None:
+            raise UsageError(
+                "simulate: --job, --capacity and --jitter are for jobs of one link; leave them out with --lake"
+            )
+        given = jobs_of_lake(lake, cluster=cluster, plan=plan)
     traffic, calibration = calibrated(given.traffic, log=log)
     found = compare(
         traffic,
-        plan=plan_of(plan) if plan else given.shifts,
+        plan=given.shifts,
         n_iterations=iterations,
         older_weight=calibration.older_weight if calibration else (1.0 if older_weight is None else older_weight),
         rng=seed,

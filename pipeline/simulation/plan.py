@@ -18,6 +18,9 @@ __all__ = ["PlannedShift", "Shift", "follow_plan", "read_plan"]
 PLAN_KINDS: Final = ("shift_plan", "analysis", "compat")
 """Documents of Offbeat that carry shifts: those that `profiler.pacer` reads."""
 
+VERSION: Final = 1
+"""Of these documents; the pacer reads no other either."""
+
 
 class PlannedShift(Protocol):
     """What a plan says of one job; `pipeline.compat.JobShift` is one."""
@@ -67,13 +70,17 @@ def read_plan(document: Mapping[str, Any], *, place: str = "plan") -> tuple[Shif
     Raises
     ------
     BadInput
-        If the document is none of these, or a value is not what it should be.
+        If the document is none of these or of another version, or a value is not what it should be.
     """
     given = Fields(document, place=place)
     if document.get("kind") not in PLAN_KINDS:
         kind = document.get("kind")
         raise BadInput(
             f"{place}: kind is {kind!r}, expected one of {', '.join(PLAN_KINDS)}; write it with offbeat analyze"
+        )
+    if document.get("version") != VERSION:
+        raise BadInput(
+            f"{place}: version is {document.get('version')!r}, expected {VERSION}; use the offbeat that wrote it"
         )
     shifts = tuple(
         Shift(job=shift.text("job"), shift_s=shift.needed("shift_s"), pace_period_s=shift.number("pace_period_s"))

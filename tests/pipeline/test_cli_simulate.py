@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -75,6 +76,28 @@ def test_a_given_plan_is_followed(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert [job["p50_s"] for job in answer_of(capsys)["planned"]["jobs"]] == pytest.approx([0.3, 0.3])
 
 
+def test_with_a_plan_nothing_is_solved_and_no_plan_is_missed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def solved(*_arguments: object, **_options: object) -> None:
+        pytest.fail("solved for shifts that are given")
+
+    monkeypatch.setattr(import_module("pipeline.compat.solve"), "solve", solved)
+    overloaded = ("--job", f"A={FULL}", "--job", f"B={FULL}", "--capacity", "400Mbps")
+    plan = str(plan_file(tmp_path / "plan.json", slot_s=0.6))
+    assert simulate(*overloaded, "--plan", plan, "--iterations", "40", "--json") == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["planned"]["jobs"][0]["p50_s"] == pytest.approx(0.6)
+    assert printed.err == ""
+
+
+def test_a_plan_of_another_version_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = plan_file(tmp_path / "plan.json")
+    path.write_text(path.read_text(encoding="utf-8").replace('"version": 1', '"version": 9'), encoding="utf-8")
+    assert simulate(*TWO, "--plan", str(path)) == 1
+    assert "plan.json: version is 9, expected 1" in capsys.readouterr().err
+
+
 def test_without_a_plan_that_helps_the_jobs_are_simulated_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert simulate("--job", f"A={FULL}", "--job", f"B={FULL}", "--capacity", "400Mbps", "--json") == 0
     printed = capsys.readouterr()
@@ -100,6 +123,8 @@ def test_a_lake_is_simulated_on_all_its_links_with_its_plan(tmp_path: Path, caps
     assert [job["job"] for job in answer["jobs"]] == ["A", "B"]
     assert {link["link"].split()[0] for link in answer["links"]} == {"trunk"}
     assert answer["speedup_p90"] > 1.05
+    assert simulate(*arguments, "--plan", str(plan_file(tmp_path / "plan.json", slot_s=0.4))) == 0
+    assert [job["p50_s"] for job in answer_of(capsys)["planned"]["jobs"]] == pytest.approx([0.4, 0.4])
 
 
 @pytest.mark.parametrize(
@@ -113,6 +138,9 @@ def test_a_lake_is_simulated_on_all_its_links_with_its_plan(tmp_path: Path, caps
         ((*TWO, "--older-weight", "nan"), "older_weight nan; must be positive"),
         ((*TWO, "--log", "x.json", "--jitter", "0.1"), "leave out --jitter"),
         (("--lake", "lake", "--jitter", "0.1"), "leave them out with --lake"),
+        (("--lake", "lake", "--jitter", "0"), "leave them out with --lake"),
+        (("--lake", "lake", "--capacity", ""), "leave them out with --lake"),
+        ((*TWO, "--cluster", "cluster.toml"), "--cluster tells of the links of a lake"),
         (("--job", f"A={VGG}", "--capacity", "0bps"), "rate '0bps': must be positive"),
     ],
 )

@@ -125,7 +125,7 @@ def test_several_simulations_are_joined_by_the_time_that_they_took() -> None:
 @pytest.mark.parametrize("kind", ["shift_plan", "analysis", "compat"])
 def test_shifts_are_read_from_every_document_that_carries_them(kind: str) -> None:
     shifts = [{"job": "A", "shift_s": 0.5, "pace_period_s": None}, {"job": "B", "shift_s": 0, "pace_period_s": 0.3}]
-    assert read_plan({"kind": kind, "shifts": shifts}) == (
+    assert read_plan({"kind": kind, "version": 1, "shifts": shifts}) == (
         Shift(job="A", shift_s=0.5),
         Shift(job="B", shift_s=0.0, pace_period_s=0.3),
     )
@@ -135,8 +135,13 @@ def test_shifts_are_read_from_every_document_that_carries_them(kind: str) -> Non
     ("document", "message"),
     [
         ({"kind": "profile"}, "kind is 'profile', expected one of shift_plan"),
-        ({"kind": "compat", "shifts": [{"job": "A"}]}, "shift 1: key 'shift_s' is missing"),
-        ({"kind": "compat", "shifts": [{"job": "A", "shift_s": "x"}]}, "shift_s is 'x'; expected a finite number"),
+        ({"kind": "shift_plan", "version": 9, "shifts": []}, "version is 9, expected 1"),
+        ({"kind": "shift_plan", "shifts": []}, "version is None, expected 1"),
+        ({"kind": "compat", "version": 1, "shifts": [{"job": "A"}]}, "shift 1: key 'shift_s' is missing"),
+        (
+            {"kind": "compat", "version": 1, "shifts": [{"job": "A", "shift_s": "x"}]},
+            "shift_s is 'x'; expected a finite number",
+        ),
     ],
 )
 def test_a_wrong_plan_says_where(document: dict[str, Any], message: str) -> None:
