@@ -57,14 +57,18 @@ class ClockReader:
         self._last: Reading | None = None
 
     def read(self) -> Reading:
-        """Return the time, and by how much the wall clock was set since the last call."""
+        """Return the time, and by how much the wall clock was set since the last call.
+
+        Clocks that could not be read together tell of no step, nor does the reading after them.
+        """
         for _ in range(N_READINGS):
             before_ns, wall_ns, after_ns = self.steady(), self.wall(), self.steady()
             if after_ns - before_ns <= MAX_READING_NS:
                 break
         else:
-            # Read apart: no judging by it.
+            # Neither this reading nor the next one may be judged by clocks that were read apart.
             self._last = None
+            return Reading(wall_ns=wall_ns, steady_ns=after_ns)
         reading = Reading(wall_ns=wall_ns, steady_ns=after_ns)
         step_ns = 0 if self._last is None else _step_ns(self._last, reading)
         self._last = reading

@@ -73,6 +73,7 @@ class SlotKeeper:
     def follow(self, slots: Slots | None) -> None:
         """Hold other slots from the next iteration on; what was let go is tried anew."""
         self.slots = slots
+        self.reason = None
         self.patience.restart()
         self.reanchor()
 
@@ -118,18 +119,20 @@ class SlotKeeper:
         else:
             if not is_clock_set:
                 self.lateness.add(max(0, late_ns) / NS_PER_S)
-            self._miss(slots, now_ns, i_due=i_due, late_ns=late_ns)
+            self._miss(slots, now_ns, i_due=i_due, is_clock_set=is_clock_set)
         if self._i_slot is not None and self.patience.settle(self._i_slot):
             _log.info("iteration %d: slots are held again", self.n_iterations)
 
-    def _miss(self, slots: Slots, now_ns: int, *, i_due: int, late_ns: int) -> None:
+    def _miss(self, slots: Slots, now_ns: int, *, i_due: int, is_clock_set: bool) -> None:
         if not self.patience.bear(slots.at(now_ns)):
             self._let_go(slots)
             return
         self.n_adjustments += 1
         taken = slots.open_or_next(now_ns)
-        self.n_missed_slots += max(0, taken - i_due)
-        self.n_pauses += late_ns > PAUSE_SLOTS * slots.period_ns
+        late_ns = now_ns - slots.start_ns(i_due)
+        if not is_clock_set:
+            self.n_missed_slots += max(0, taken - i_due)
+            self.n_pauses += late_ns > PAUSE_SLOTS * slots.period_ns
         self._i_slot = taken
         _log.info(
             "adjustment %d at iteration %d: %+.1f ms from slot %d, takes slot %d",

@@ -15,7 +15,7 @@ from profiler.pacer.hook import waiting_hook
 from profiler.pacer.keeper import SlotKeeper
 from profiler.pacer.plan import PlannedSlots, read_planned_slots
 from profiler.pacer.recent import RecentRate
-from profiler.pacer.report import KIND, Reporter, rank_of_environment, write_atomically
+from profiler.pacer.report import KIND, Reporter, file_name, rank_of_environment, write_atomically
 from profiler.pacer.slots import NS_PER_S
 from profiler.pacer.waiter import Waiter
 from profiler.pacer.watch import PlanWatch, mark_of
@@ -39,7 +39,8 @@ class Pacer:
         Slot period in seconds, a few per cent above the job's natural period so that lateness is recovered. None
         makes a pacer that never waits.
     shift_s : float
-        Start of slot 0 after the anchor, in seconds; any sign and size.
+        Start of slot 0, where the first communication of an iteration belongs, after the anchor, in seconds; of any
+        sign, and up to 4e9.
     anchor_ns : int
         Common anchor of all jobs, ns since the Unix epoch.
     tolerance_frac : float
@@ -52,14 +53,15 @@ class Pacer:
     Raises
     ------
     ValueError
-        If the period is not positive and finite, the shift not finite, or the tolerance outside [0, 1).
+        If the period is not positive and at most 4e9 s, the shift more than that to either side, or the tolerance
+        outside [0, 1).
 
     Notes
     -----
     Early: wait for the slot. Late by at most the tolerance: go at once. Later: give up the slot, take the slot that is
     open now (begun within the tolerance) or else the next one, and count one adjustment, however many slots were
     missed. The first iteration has no slot to miss: it takes the open or next slot without an adjustment. A wall clock
-    that was set by more than the tolerance counts as one adjustment too.
+    that was set by more than the tolerance counts as one adjustment too, and as no missed slot.
 
     Where slots are missed again and again (five in a row, or more than one in twenty for long), the pacer lets go: it
     says so, never waits, and tries again later; see `profiler.pacer.patience`. So no iteration takes longer than the
@@ -141,21 +143,18 @@ class Pacer:
         -----
         The file is looked at once a second. A new plan counts from the moment ``valid_from_ns`` in it, or else from 5 s
         after it was written, so that all ranks that see one file change together. One that cannot be followed is logged
-        once, and the old slots stay.
+        once, and the old slots stay. Before the ``valid_from_ns`` of the first plan the pacer never waits. Slots start
+        ``shift_s + lead_s`` after the anchor: when iterations begin, and how long after that they communicate.
         """
         path = Path(path)
         mark = mark_of(path)
         planned = read_planned_slots(path, job=job)
         if planned.period_s is None:
             _log.warning("%s: the plan does not pace job %s; its pacer never waits", path, job)
-        pacer = cls(
-            period_s=planned.period_s,
-            shift_s=planned.shift_s,
-            anchor_ns=planned.anchor_ns,
-            tolerance_frac=tolerance_frac,
-        )
+        pacer = cls(period_s=planned.period_s, tolerance_frac=tolerance_frac)
         pacer.job = job
-        pacer._watch = PlanWatch(path, job=job, current=planned, mark=mark)
+        pacer._watch = PlanWatch(path, job=job, planned=planned, mark=mark, wall_ns=pacer._clocks.wall())
+        pacer._hold(pacer._watch.current)
         return pacer
 
     @property
@@ -310,6 +309,8 @@ class Pacer:
     ) -> None:
         """Write the statistics into ``folder/<job>-<rank>.json`` with the next iteration, and then every so often.
 
+        Without a rank the file is ``<job>@<host>-<pid>.json``. What a file name cannot hold is escaped as in an URL.
+
         Parameters
         ----------
         folder : str or Path
@@ -328,8 +329,8 @@ class Pacer:
         """
         self.job = job or self.job
         self._rank = rank_of_environment() if rank is None else rank
-        name = f"{self.job or 'job'}-{os.getpid() if self._rank is None else self._rank}.json"
-        self._reporter = Reporter(Path(folder) / name.replace(os.sep, "_"), every_s=every_s)
+        name = file_name(job=self.job or "job", rank=self._rank, host=platform.node(), pid=os.getpid())
+        self._reporter = Reporter(Path(folder) / name, every_s=every_s)
 
     def _choose(self, now: Reading) -> int | None:
         """Return when this iteration's slot starts, from the keeper, and count what happened."""
@@ -361,9 +362,12 @@ class Pacer:
         if planned is None:
             return
         self.n_plans += 1
+        self._hold(planned)
+        _log.info("takes up a new plan: period %s s, shift %s s", planned.period_s, planned.shift_s)
+
+    def _hold(self, planned: PlannedSlots) -> None:
         self._planned = planned
         self._keeper.follow(planned.to_slots(tolerance_frac=self._tolerance_frac))
-        _log.info("takes up a new plan: period %s s, shift %s s", planned.period_s, planned.shift_s)
 
     def _report(self, now: Reading) -> None:
         if self._reporter is not None and self._reporter.is_due(now.steady_ns):

@@ -25,7 +25,9 @@ class PlanError(ValueError):
 class PlannedSlots:
     """One job's part of a plan.
 
-    ``period_s`` None does not pace the job. ``valid_from_ns`` is the moment from which the plan counts, ns since the
+    ``period_s`` None does not pace the job. Slot 0 starts ``shift_s`` after the anchor: where a plan tells when an
+    iteration begins (its ``shift_s``) and how long after that its communication does (``lead_s``), this is their sum,
+    since the pacer holds the communication. ``valid_from_ns`` is the moment from which the plan counts, ns since the
     Unix epoch; None leaves it to the reader. Two plans are equal if their slots are.
     """
 
@@ -61,17 +63,20 @@ def read_planned_slots(path: Path, *, job: str) -> PlannedSlots:
     """
     plan = _read_plan(path)
     shift = _shift_of(plan, job=job, path=path)
-    period_s = shift.get("pace_period_s")
     anchor_ns = _time_ns(plan, "anchor_ns", path=path) or 0
     valid_from_ns = _time_ns(plan, "valid_from_ns", path=path)
-    if period_s is None:
+    if shift.get("pace_period_s") is None:
         return PlannedSlots(period_s=None, valid_from_ns=valid_from_ns)
     try:
         planned = PlannedSlots(
-            period_s=period_s, shift_s=shift["shift_s"], anchor_ns=anchor_ns, valid_from_ns=valid_from_ns
+            period_s=_number(shift, "pace_period_s"),
+            # Plans of before lead_s was written have none.
+            shift_s=_number(shift, "shift_s") + (_number(shift, "lead_s") if "lead_s" in shift else 0.0),
+            anchor_ns=anchor_ns,
+            valid_from_ns=valid_from_ns,
         )
         planned.to_slots(tolerance_frac=0.0)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise PlanError(f"{path}: job {job}: cannot hold {shift}: {error}") from error
     return planned
 
@@ -97,10 +102,21 @@ def _shift_of(plan: dict[str, Any], *, job: str, path: Path) -> dict[str, Any]:
     shifts = plan.get("shifts")
     if not isinstance(shifts, list) or not all(isinstance(shift, dict) for shift in shifts):
         raise PlanError(f"{path}: shifts is {type(shifts).__name__}, expected a list of objects")
-    found: dict[str, dict[str, Any]] = {str(shift.get("job")): shift for shift in shifts}
+    names = [str(shift.get("job")) for shift in shifts]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise PlanError(f"{path}: job {twice!r} has two shifts; leave one")
+    found: dict[str, dict[str, Any]] = dict(zip(names, shifts, strict=True))
     if job not in found:
         raise PlanError(f"{path}: no job {job!r}; the plan has {', '.join(sorted(found)) or 'no jobs'}")
     return found[job]
+
+
+def _number(shift: dict[str, Any], key: str) -> float:
+    value = shift[key]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{key} is {value!r}, expected a number of seconds")
+    return value
 
 
 def _time_ns(plan: dict[str, Any], key: str, *, path: Path) -> int | None:

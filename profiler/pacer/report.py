@@ -8,10 +8,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from profiler.pacer.slots import NS_PER_S
 
-__all__ = ["Reporter", "rank_of_environment", "read_statistics", "write_atomically"]
+__all__ = ["Reporter", "file_name", "rank_of_environment", "read_statistics", "write_atomically"]
 
 KIND: Final = "pacer"
 _RANK_VARIABLES: Final = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
@@ -52,6 +53,15 @@ class Reporter:
             if not self._has_failed:
                 _log.warning("%s: cannot write the pacer's statistics: %s", self.path, error)
             self._has_failed = True
+
+
+def file_name(*, job: str, rank: int | None, host: str, pid: int) -> str:
+    """Return the name of a pacer's file among those of other jobs, ranks and hosts.
+
+    What a file name cannot hold is escaped as in an URL, so that no two jobs have one name.
+    """
+    who = f"@{quote(host, safe='')}-{pid}" if rank is None else f"-{rank}"
+    return f"{quote(job, safe='')}{who}.json"
 
 
 def write_atomically(path: Path, document: Mapping[str, Any]) -> None:

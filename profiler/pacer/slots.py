@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Final
 
 __all__ = ["NS_PER_S", "Slots"]
 
 NS_PER_S: Final = 1_000_000_000
+SHORTEST_S: Final = 1e-9
+"""Clocks count whole ns."""
+LONGEST_S: Final = 4e9
+"""More than the time since the Unix epoch, and less than the 2**63 ns that a system can sleep for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,14 +29,16 @@ class Slots:
         Raises
         ------
         ValueError
-            If the period is not positive and finite, the shift not finite, or the tolerance outside [0, 1).
+            If the period is not from 1 ns to 4e9 s, the shift more than that to either side, or the tolerance outside
+            [0, 1).
         """
-        if not 1e-9 <= period_s < math.inf:
+        if not SHORTEST_S <= period_s <= LONGEST_S:
             raise ValueError(
-                f"period_s {period_s!r}: must be positive and finite, or None for a pacer that never waits"
+                f"period_s {period_s!r}: must be positive and finite, from {SHORTEST_S:g} to {LONGEST_S:g} s, or None "
+                "for a pacer that never waits"
             )
-        if not math.isfinite(shift_s):
-            raise ValueError(f"shift_s {shift_s!r}: must be finite")
+        if not -LONGEST_S <= shift_s <= LONGEST_S:
+            raise ValueError(f"shift_s {shift_s!r}: must be finite, and no more than {LONGEST_S:g} s to either side")
         if not 0 <= tolerance_frac < 1:
             raise ValueError(f"tolerance_frac {tolerance_frac!r}: must lie in [0, 1)")
         period_ns = round(period_s * NS_PER_S)

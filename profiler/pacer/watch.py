@@ -33,31 +33,37 @@ class PlanWatch:
         The file.
     job : str
         The job's name in it.
-    current : PlannedSlots
+    planned : PlannedSlots
         What was read from it.
+    wall_ns : int
+        The wall clock then: a plan that counts from later on is not held yet.
     mark : tuple of int
         The file's `mark_of` from just before that.
 
     Attributes
     ----------
+    current : PlannedSlots
+        What is to be held now: nothing, before the first plan counts.
     error : str or None
         Why the file, as it was when last looked at, is not followed.
 
     Notes
     -----
     Ranks of a job must change slots together. They read one clock each but the same file: a changed plan counts from
-    its ``valid_from_ns``, or else from 5 s after the file was written, as its time of modification tells.
+    its ``valid_from_ns``, or else from 5 s after the file was written, as its times of modification
+    and of change tell: a file that is moved into its place keeps the first, and gets another one of the second.
 
     A file that cannot be followed is looked at again a second later, since it may be half written; if it has not
-    changed by then it is logged, once, and the slots of before stay.
+    changed by then it is logged, once, and the slots of before stay: those held, whatever was to come.
     """
 
-    def __init__(self, path: Path, *, job: str, current: PlannedSlots, mark: _Mark) -> None:
+    def __init__(self, path: Path, *, job: str, planned: PlannedSlots, mark: _Mark, wall_ns: int) -> None:
         self._path = path
         self._job = job
-        self._current = current
-        self._coming: PlannedSlots | None = None
-        self._from_ns = 0
+        self._from_ns = planned.valid_from_ns or 0
+        is_early = wall_ns < self._from_ns
+        self.current = PlannedSlots(period_s=None) if is_early else planned
+        self._coming = planned if is_early else None
         self._mark = mark
         self._bad_mark: _Mark | None = None
         self._told_mark: _Mark | None = None
@@ -77,8 +83,8 @@ class PlanWatch:
         """Return what is to be held from a slot of the plan before on, if that is new by then."""
         if self._coming is None or slot_ns < self._from_ns:
             return None
-        self._current, self._coming = self._coming, None
-        return self._current
+        self.current, self._coming = self._coming, None
+        return self.current
 
     def _read(self, mark: _Mark, *, wall_ns: int) -> None:
         try:
@@ -90,7 +96,7 @@ class PlanWatch:
             _log.info("%s: can be followed again", self._path)
         self._mark = mark
         self._bad_mark = self._told_mark = self.error = None
-        is_new = planned != self._current
+        is_new = planned != self.current
         self._coming = planned if is_new else None
         if is_new:
             self._from_ns = _valid_from_ns(planned, mark, wall_ns=wall_ns)
@@ -100,6 +106,7 @@ class PlanWatch:
         if mark == self._bad_mark and mark != self._told_mark:
             _log.warning("%s; the slots of before stay", error)
             self._told_mark = mark
+            self._coming = None
             self.error = str(error)
         self._bad_mark = mark
 
@@ -110,11 +117,11 @@ def mark_of(path: Path) -> _Mark:
         stat = os.stat(path)  # noqa: PTH116 - half the time of Path.stat, once a second in a training loop
     except OSError:
         return ()
-    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
 
 
 def _valid_from_ns(planned: PlannedSlots, mark: _Mark, *, wall_ns: int) -> int:
     if planned.valid_from_ns is not None:
         return planned.valid_from_ns
     # A file server's clock may run ahead.
-    return min([*mark[2:], wall_ns]) + SWITCH_NS
+    return min(max(mark[2:], default=wall_ns), wall_ns) + SWITCH_NS

@@ -128,6 +128,44 @@ def test_clocks_that_were_not_read_together_judge_nothing() -> None:
     assert [reader.read().step_ns for _ in range(5)] == [0] * 5
 
 
+def test_a_reading_that_was_put_off_judges_neither_itself_nor_the_next_one() -> None:
+    class Starved(SettableClock):
+        """The process loses the processor for 40 ms after each of the next few looks at the wall clock."""
+
+        n_put_off = 0
+
+        def __call__(self) -> int:
+            shown_ns = super().__call__()
+            self.now_ns += 40 * MS * (self.n_put_off > 0)
+            self.n_put_off -= 1
+            return shown_ns
+
+    clock = Starved(10**18)
+    reader = ClockReader(clock)
+    reader.read()
+    clock.n_put_off = 3
+    clock.now_ns += 200 * MS
+    assert reader.read().step_ns == 0
+    clock.now_ns += 200 * MS
+    assert reader.read().step_ns == 0
+    # From there on a clock that is set is noticed again.
+    clock.ahead_ns += 5 * MS
+    assert reader.read().step_ns == 5 * MS
+
+
+@pytest.mark.parametrize("ahead_ms", [3_600_000, -3_600_000])
+def test_a_clock_that_is_set_is_an_adjustment_but_neither_a_pause_nor_missed_slots(ahead_ms: int) -> None:
+    clock = SettableClock(10**18, yield_ns=1_000)
+    pacer = Pacer(period_s=0.266, clock=clock, sleep=clock.sleep)
+    for i in range(10):
+        pacer.wait()
+        clock.now_ns += 200 * MS
+        clock.ahead_ns += ahead_ms * MS * (i == 5)
+    told = pacer.statistics()
+    assert (told["n_clock_steps"], told["n_adjustments"]) == (1, 1)
+    assert (told["n_missed_slots"], told["n_pauses"]) == (0, 0)
+
+
 @pytest.mark.parametrize("back_ms", [5, 266, 3_600_000])
 def test_a_wall_clock_set_back_while_waiting_makes_no_wait_longer(back_ms: int) -> None:
     clock = SettableClock(10**18)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 S = 1_000_000_000
-START_NS = 1_000 * S
+START_NS = 4_000_000_000 * S
+"""Far ahead of the machine's clock, so that a file's time of change, which no test can set, lies before it."""
 OWN_NS = 200_000_000
 OLD_S, NEW_S = 0.25, 0.4
 SWITCH_S = 5.0
@@ -26,7 +28,7 @@ LATE_NS = 100_000
 
 
 class Training:
-    """A paced job on a clock that stands at 1000 s; files written in it carry that clock's time."""
+    """A paced job on a clock of its own; files written in it carry that clock's time."""
 
     def __init__(self, path: Path, *, started_at_ns: int = START_NS) -> None:
         self.path = path
@@ -62,6 +64,11 @@ def write_plan(path: Path, *, period_s: float | None, at_ns: int = START_NS, **m
     shift = {"job": "A", "shift_s": 0.0, "pace_period_s": period_s}
     document = {"kind": "shift_plan", "version": 1, "anchor_ns": 0, "shifts": [shift], **more}
     put(path, json.dumps(document), at_ns=at_ns)
+
+
+def plan_of(*, period_s: float, n_times: int = 1, **more: Any) -> str:
+    shift = {"job": "A", "shift_s": 0.0, "pace_period_s": period_s, **more}
+    return json.dumps({"kind": "shift_plan", "version": 1, "shifts": [shift] * n_times})
 
 
 def put(path: Path, text: str, *, at_ns: int) -> None:
@@ -112,6 +119,61 @@ def test_ranks_that_look_at_different_moments_change_slots_at_the_same_one(tmp_p
     assert 0 <= first_new_ns[0] - (START_NS + 8 * S) < (OLD_S + NEW_S) * S
 
 
+def test_ranks_change_together_to_a_plan_that_was_moved_into_place_with_an_old_time(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    write_plan(path, period_s=OLD_S, at_ns=0)
+    now_ns = time.time_ns()
+    ranks = [Training(path, started_at_ns=now_ns + after_ns) for after_ns in (0, 130_000_000, 777_000_000)]
+    for rank in ranks:
+        rank.pacer.wait()
+    write_plan(path, period_s=NEW_S, at_ns=now_ns - 600 * S)
+    first_new_ns = []
+    for rank in ranks:
+        while rank.pacer.n_plans == 0:
+            (at_ns,) = rank.run_for(0.001)
+        first_new_ns.append(at_ns)
+    assert max(first_new_ns) - min(first_new_ns) <= LATE_NS
+    # The machine's own clock went on by what writing and reading took.
+    assert first_new_ns[0] - now_ns >= round((SWITCH_S - OLD_S) * S)
+
+
+def test_a_first_plan_that_does_not_count_yet_paces_nobody_until_it_does(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    from_ns = START_NS + 9 * S
+    write_plan(path, period_s=NEW_S, valid_from_ns=from_ns)
+    training = Training(path)
+    told = training.pacer.statistics()
+    assert (training.pacer.is_on, told["state"], told["period_s"]) == (False, "off", None)
+    begun_ns = training.run_for(15.0)
+    early_ns = [at_ns for at_ns in begun_ns if at_ns < from_ns]
+    assert {after - before for before, after in pairwise(early_ns)} == {OWN_NS}
+    assert all(is_at_slot(at_ns, NEW_S) for at_ns in begun_ns if at_ns >= from_ns + round(NEW_S * S))
+    assert (training.pacer.state, training.pacer.statistics()["n_adjustments"]) == ("held", 0)
+
+
+def test_a_first_plan_that_counts_since_long_is_held_at_once(tmp_path: Path) -> None:
+    write_plan(tmp_path / "plan.json", period_s=NEW_S, valid_from_ns=START_NS - 1)
+    assert Training(tmp_path / "plan.json").holds(NEW_S)
+
+
+def test_slots_start_where_communication_does_after_the_beginning_of_an_iteration(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    put(path, plan_of(period_s=OLD_S, shift_s=0.03, lead_s=0.1), at_ns=0)
+    begun_ns = Training(path).run_for(3.0)
+    assert all(is_at_slot(at_ns - 130_000_000, OLD_S) for at_ns in begun_ns)
+
+
+def test_a_plan_that_was_to_come_is_dropped_with_the_file_that_told_of_it(training: Training) -> None:
+    write_plan(training.path, period_s=NEW_S, at_ns=training.clock.now_ns)
+    training.run_for(1.5)
+    put(training.path, "{", at_ns=training.clock.now_ns)
+    assert training.holds(OLD_S, seconds=10.0)
+    assert training.pacer.n_plans == 0
+    write_plan(training.path, period_s=NEW_S, at_ns=training.clock.now_ns)
+    training.run_for(SWITCH_S + 1.0)
+    assert training.holds(NEW_S)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -122,6 +184,16 @@ def test_ranks_that_look_at_different_moments_change_slots_at_the_same_one(tmp_p
         ('{"kind": "shift_plan", "version": 1, "shifts": []}', "no job 'A'; the plan has no jobs"),
         ('{"kind": "shift_plan", "version": 1, "shifts": [{"job": "A", "pace_period_s": -1, "shift_s": 0}]}', "cannot"),
         ('{"kind": "shift_plan", "version": 1, "shifts": [{"job": "A", "pace_period_s": NaN, "shift_s": 0}]}', "nan"),
+        (plan_of(period_s=1e300), "period_s 1e+300: must be positive and finite"),
+        (plan_of(period_s=1e10), "must be positive and finite, from 1e-09 to 4e+09 s"),
+        (plan_of(period_s=True), "pace_period_s is True, expected a number of seconds"),
+        (plan_of(period_s=0.3, shift_s=1e300), "shift_s 1e+300: must be finite"),
+        (plan_of(period_s=0.3, shift_s=10**400), "int too large to convert to float"),
+        (plan_of(period_s=0.3, shift_s=False), "shift_s is False, expected a number of seconds"),
+        (plan_of(period_s=0.3, shift_s="0.1"), "shift_s is '0.1', expected a number of seconds"),
+        (plan_of(period_s=0.3, lead_s=True), "lead_s is True, expected a number of seconds"),
+        (plan_of(period_s=0.3, lead_s=None), "lead_s is None, expected a number of seconds"),
+        (plan_of(period_s=0.3, n_times=2), "job 'A' has two shifts; leave one"),
         ('{"kind": "shift_plan", "version": 1, "anchor_ns": 1.5, "shifts": [{"job": "A", "pace_period_s": 1}]}', "1.5"),
     ],
 )
@@ -203,9 +275,11 @@ def test_slots_that_were_let_go_are_tried_at_once_when_a_plan_gives_longer_ones(
     training = Training(path)
     training.run_for(5.0)
     assert training.pacer.statistics()["state"] == "let_go"
+    assert "missed again and again" in training.pacer.statistics()["reason"]
     write_plan(path, period_s=NEW_S, at_ns=training.clock.now_ns)
     training.run_for(SWITCH_S + 1.0)
-    assert training.pacer.statistics()["state"] == "held"
+    told = training.pacer.statistics()
+    assert (told["state"], told["reason"]) == ("held", None)
     assert training.holds(NEW_S)
 
 

@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 PERIOD_S = 0.266
 S = 1_000_000_000
+RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
 
 def pacer_on(clock: SettableClock) -> Pacer:
@@ -75,6 +77,20 @@ def test_statistics_are_one_document_a_rank_with_its_names(tmp_path: Path, monke
     assert {(each["kind"], each["version"], each["state"]) for each in told} == {("pacer", 1, "held")}
     assert read_statistics(tmp_path / "vgg-1.json")[0]["rank"] == 1
     assert told[0].keys() >= pacer.statistics().keys()
+
+
+def test_no_two_pacers_write_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in RANK_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    whose = [("a/b", 0, "h1"), ("a_b", 0, "h1"), ("a%2Fb", 0, "h1"), ("x", None, "h1"), ("x", None, "h2")]
+    for job, rank, host in whose:
+        monkeypatch.setattr("platform.node", lambda host=host: host)
+        pacer = pacer_on(SettableClock(10**18))
+        pacer.report_to(tmp_path, job=job, rank=rank)
+        pacer.wait()
+    told = [(each["job"], each["rank"], each["host"]) for each in read_statistics(tmp_path)]
+    assert sorted(told, key=str) == sorted(whose, key=str)
+    assert {unquote(path.name) for path in tmp_path.glob("a*")} == {"a/b-0.json", "a_b-0.json", "a%2Fb-0.json"}
 
 
 def test_reports_are_written_every_so_often_and_not_more(tmp_path: Path) -> None:
