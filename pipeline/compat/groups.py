@@ -33,13 +33,16 @@ class Group:
         return curves_at(self.timeline, self.shifts_ns)
 
 
-def groups_of(best: BestShifts, *, excess: Excess, horizon_s: float | None) -> tuple[Group, ...]:
-    """Return the groups of several jobs; none where phases are lost before the horizon ends."""
+def groups_of(
+    best: BestShifts,
+    *,
+    excess: Excess,
+    horizon_s: float | None = None,  # noqa: ARG001 - a shift is told until it is lost, however long one would have it
+) -> tuple[Group, ...]:
+    """Return the groups of several jobs."""
     if best.timeline is not None:
         everyone = range(len(best.demands))
         return (Group(members=tuple(everyone), timeline=best.timeline, excess=excess, shifts_ns=best.shifts_ns),)
-    if horizon_s is not None:
-        return ()
     return tuple(
         _class(best, i_class, excess=excess) for i_class, members in enumerate(best.classes) if len(members) > 1
     )

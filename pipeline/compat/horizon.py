@@ -1,8 +1,9 @@
 """The best shifts of a link and the time over which they are the best.
 
-Three cases. Periods that are exact, or that agree within their errors, have a common circle: the shifts hold as long
-as the relations do. Over a given horizon with well-known periods the excess is evaluated on that very stretch of
-time, whatever the ratios. Otherwise phases are lost before the horizon ends, and every shift scores as chance does.
+Periods that are exact, or that agree within their errors, have a common circle: the shifts hold as long as the
+relations do. Over a given horizon with well-known periods the excess is evaluated on that very stretch of time,
+whatever the ratios. Beyond what the periods' errors let one foresee there is no such stretch: then the answer is the
+one for ever, and it says how long its shifts are the best and how long they help.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ class BestShifts:
         Mean excess at these shifts over the horizon, and the least that any shifts could have.
     horizon_s
         Time over which they are the best; infinite where the periods are exact. It is the horizon that was asked for,
-        but for two jobs whose common circle has too many edges: then as many whole circles as that holds.
+        but for two jobs whose common circle has too many edges: then as many whole circles as that holds; and where
+        periods are not known well enough for the horizon: then as without one.
     hold_s
         Time after which drift and jitter have used up half of what the shifts gain; 0 where no jobs keep a phase.
     classes
@@ -127,7 +129,8 @@ def best_shifts(
     excess
         What a rate costs.
     horizon_s
-        The excess is the mean over the time from 0 to here; None: over all of time.
+        The excess is the mean over the time from 0 to here; None, or later than phases can be foreseen: over all of
+        time.
     rng
         Source of the random starts.
     deadline
@@ -143,13 +146,14 @@ def best_shifts(
     if horizon_s is None or len(demands) < 2:
         return _for_ever(tied, search)
     horizon_ns = round(horizon_s * NS_PER_S)
+    best = None
     if len(tied.pools) == 1 and _comes_round(tied.demands, horizon_ns=horizon_ns):
         best = _for_ever(tied, search)
         if horizon_ns <= best.horizon_s * NS_PER_S:
             return _over_turns(best, search, horizon_ns=horizon_ns)
     if _phase_error(beats) * horizon_s <= KNOWN_PHASE:
         return _over_window(Window(demands=demands, excess=excess, length_ns=horizon_ns), search)
-    return _by_chance(_for_ever(tied, search), excess=excess, horizon_s=horizon_s)
+    return _for_ever(tied, search) if best is None else best
 
 
 def independent_excess(demands: Sequence[Demand], *, excess: Excess) -> float:
@@ -230,20 +234,6 @@ def _over_window(window: Window, search: _Search) -> BestShifts:
         classes=(tuple(range(len(window.demands))),),
         timeline=window,
         method=found.method + OVER_HORIZON,
-    )
-
-
-def _by_chance(best: BestShifts, *, excess: Excess, horizon_s: float) -> BestShifts:
-    """Phases are lost within the horizon: no shift is better than another."""
-    excess_bps = independent_excess(best.demands, excess=excess)
-    return replace(
-        best,
-        shifts_ns=(0,) * len(best.demands),
-        excess_bps=excess_bps,
-        bound_bps=excess_bps,
-        horizon_s=horizon_s,
-        timeline=None,
-        method=INDEPENDENT,
     )
 
 

@@ -73,8 +73,6 @@ def _best(findings: Findings) -> Scene:
     members: Sequence[Sequence[int]] = best.classes
     if best.timeline is not None:
         members = _all(findings)
-    elif findings.terms.horizon_s is not None:
-        members = _each(len(best.demands))
     return Scene(
         what="at the best shifts",
         groups=_grouped(findings, best.demands, shifts_ns=best.shifts_ns, members=members),
