@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.simulation.plan import follow_plan
 from pipeline.simulation.result import Simulation, joined
-from pipeline.simulation.run import N_ITERATIONS, run_traffic, source_of
+from pipeline.simulation.run import N_ITERATIONS, run_traffic, source_of, tell_short
 from pipeline.simulation.traffic import traffic_of
+from pipeline.simulation.workload import check_jobs, most_iterations
 from profiler.results import Tabular, json_ready
 
 if TYPE_CHECKING:
@@ -151,22 +151,31 @@ def compare(
     (1.3, 0.0)
     """
     traffic = traffic_of(jobs, capacity_bps=capacity_bps)
+    check_jobs(traffic.jobs, capacities=traffic.free_bps)
     source = source_of(rng)
-    n_runs = max(1, min(N_RUNS, n_iterations))
-    run = partial(_run, n_iterations=n_iterations, older_weight=older_weight, rng=source)
-    unmanaged = run((replace(traffic, jobs=_anywhere(traffic.jobs, source)) for _ in range(n_runs)), n_runs=n_runs)
+    n_kept = min(n_iterations, most_iterations(traffic.jobs))
+    sizes = _shares(n_kept)
+    run = partial(_run, n_wanted=n_iterations, older_weight=older_weight, rng=source)
+    unmanaged = run((replace(traffic, jobs=_anywhere(traffic.jobs, source)), n) for n in sizes)
     if plan is None:
         return Comparison(unmanaged=unmanaged)
     held = replace(traffic, jobs=tuple(follow_plan(traffic.jobs, plan)))
-    n_runs = 1 if any(job.pace for job in held.jobs) else n_runs
-    return Comparison(unmanaged=unmanaged, planned=run(repeat(held, n_runs), n_runs=n_runs))
+    sizes = [n_kept] if any(job.pace for job in held.jobs) else sizes
+    return Comparison(unmanaged=unmanaged, planned=run((held, n) for n in sizes))
+
+
+def _shares(n_iterations: int) -> list[int]:
+    """Divide iterations among runs, each of which has at least one."""
+    n_runs = max(1, min(N_RUNS, n_iterations))
+    n_each, n_over = divmod(n_iterations, n_runs)
+    return [n_each + (i < n_over) for i in range(n_runs)]
 
 
 def _run(
-    traffics: Iterable[Traffic], *, n_runs: int, n_iterations: int, older_weight: float, rng: np.random.Generator
+    trials: Iterable[tuple[Traffic, int]], *, n_wanted: int, older_weight: float, rng: np.random.Generator
 ) -> Simulation:
-    n_each = -(-n_iterations // n_runs)
-    return joined([run_traffic(one, n_iterations=n_each, older_weight=older_weight, rng=rng) for one in traffics])
+    runs = [run_traffic(one, n_iterations=n, older_weight=older_weight, rng=rng) for one, n in trials]
+    return tell_short(joined(runs), n_wanted=n_wanted)
 
 
 def _anywhere(jobs: Sequence[SimulatedJob], rng: np.random.Generator) -> tuple[SimulatedJob, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -16,15 +16,13 @@ from pipeline.simulation.workload import MAX_ITERATIONS, check_jobs, draw_delays
 from profiler.errors import UsageError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pipeline.simulation.job import SimulatedJob
     from pipeline.simulation.plan import PlannedShift
     from pipeline.simulation.traffic import Traffic
     from pipeline.simulation.workload import World
     from profiler.phases import TrafficProfile
 
-__all__ = ["N_ITERATIONS", "run_traffic", "simulate", "source_of"]
+__all__ = ["N_ITERATIONS", "run_traffic", "simulate", "source_of", "tell_short"]
 
 N_ITERATIONS: Final = 1000
 
@@ -84,16 +82,17 @@ def simulate(
     Simulation(A p50 0.255 s, p90 0.255 s, B p50 0.255 s, p90 0.255 s)
     """
     traffic = traffic_of(jobs, capacity_bps=capacity_bps)
-    return run_traffic(
+    found = run_traffic(
         traffic if plan is None else replace(traffic, jobs=tuple(follow_plan(traffic.jobs, plan))),
         n_iterations=n_iterations,
         older_weight=older_weight,
         rng=source_of(rng),
     )
+    return tell_short(found, n_wanted=n_iterations)
 
 
 def run_traffic(traffic: Traffic, *, n_iterations: int, older_weight: float, rng: np.random.Generator) -> Simulation:
-    """Run the jobs of some traffic as they are; see `simulate`."""
+    """Run the jobs of some traffic as they are; see `simulate`. Whether they ran for as long as asked is not told."""
     jobs = traffic.jobs
     check_jobs(jobs, capacities=traffic.free_bps)
     extent = extent_of(jobs, n_iterations=n_iterations)
@@ -102,7 +101,18 @@ def run_traffic(traffic: Traffic, *, n_iterations: int, older_weight: float, rng
     world.network.jobs["n_wanted"] = extent.n_iterations + 1
     kept = Iterations(draw_delays(jobs, first=first, rng=rng), np.zeros(0), np.zeros(first[-1]), np.zeros(first[-1]))
     run_jobs(world.network, world.steps, world.start_s, kept, world.run, max_events(jobs, first=first))
-    return _simulation(traffic, world, kept, n_wanted=n_iterations)
+    return _simulation(traffic, world, kept)
+
+
+def tell_short(found: Simulation, *, n_wanted: int) -> Simulation:
+    """Return a simulation that warns of each job that ended fewer iterations than were asked for."""
+    told = [
+        f"job {run.job}: only {run.iteration_s.size} of {n_wanted} iterations: at most {MAX_ITERATIONS} of all jobs "
+        "are simulated, and a run ends though a job is much slower than the others"
+        for run in found.runs
+        if run.iteration_s.size < n_wanted
+    ]
+    return replace(found, warnings=(*found.warnings, *told))
 
 
 def source_of(rng: np.random.Generator | int | None) -> np.random.Generator:
@@ -118,7 +128,7 @@ def source_of(rng: np.random.Generator | int | None) -> np.random.Generator:
     return np.random.default_rng(0 if rng is None else rng)
 
 
-def _simulation(traffic: Traffic, world: World, kept: Iterations, *, n_wanted: int) -> Simulation:
+def _simulation(traffic: Traffic, world: World, kept: Iterations) -> Simulation:
     records, run = world.network.jobs, world.run[0]
     for job, record in zip(traffic.jobs, records, strict=True):
         if record["n_done"] < 2:
@@ -137,7 +147,7 @@ def _simulation(traffic: Traffic, world: World, kept: Iterations, *, n_wanted: i
         full_frac={link: float(link_s) / span_s for link, link_s in zip(traffic.free_bps, full_s, strict=True)},
         span_s=span_s,
         older_weight=float(run["older_weight"]),
-        warnings=(*traffic.warnings, *_warnings(traffic.jobs, records["n_done"] - 1, n_wanted=n_wanted)),
+        warnings=traffic.warnings,
     )
 
 
@@ -153,12 +163,3 @@ def _job_run(job: SimulatedJob, record: np.void, kept: Iterations, *, until_s: f
         span_s=until_s - job.start_s,
         hindered_frac=float(record["hindered_s"]) / of_s,
     )
-
-
-def _warnings(jobs: Sequence[SimulatedJob], n_done: NDArray[np.int64], *, n_wanted: int) -> Iterator[str]:
-    for job, n in zip(jobs, n_done, strict=True):
-        if n < n_wanted:
-            yield (
-                f"job {job.name}: only {n} of {n_wanted} iterations: a run has at most {MAX_ITERATIONS} of all jobs, "
-                "and ends though a job is much slower than the others"
-            )

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
     from pipeline.simulation.job import SimulatedJob
 
-__all__ = ["MAX_ITERATIONS", "Extent", "World", "check_jobs", "draw_delays", "extent_of", "max_events", "world_of"]
+__all__ = [
+    "MAX_ITERATIONS",
+    "Extent",
+    "World",
+    "check_jobs",
+    "draw_delays",
+    "extent_of",
+    "max_events",
+    "most_iterations",
+    "world_of",
+]
 
 MAX_ITERATIONS: Final = 4_000_000
 """Of all jobs together: what is kept of a run then takes 100 MB, and a run of two jobs a second or two."""
@@ -88,16 +98,26 @@ def extent_of(jobs: Sequence[SimulatedJob], *, n_iterations: int) -> Extent:
     """
     if n_iterations < 1:
         raise UsageError(f"simulate: n_iterations {n_iterations}; must be at least 1")
-    naturals_s = np.array([job.natural_s for job in jobs])
-    times = np.minimum(np.floor(naturals_s.max() / naturals_s * (1 + 1e-9)), 2.0 * MAX_ITERATIONS)
-    n_most = int(MAX_ITERATIONS // times.sum())
+    n_iterations = min(n_iterations, most_iterations(jobs))
+    return Extent(n_iterations=n_iterations, n_kept=n_iterations * _times(jobs).astype(np.int64))
+
+
+def most_iterations(jobs: Sequence[SimulatedJob]) -> int:
+    """Return how many iterations of the slowest job can be kept, together with those of the others in that time.
+
+    Raises
+    ------
+    UsageError
+        If not even one.
+    """
+    n_most = int(MAX_ITERATIONS // _times(jobs).sum())
     if n_most < 1:
+        naturals_s = np.array([job.natural_s for job in jobs])
         raise UsageError(
             f"simulate: iterations of {len(jobs)} jobs take from {naturals_s.min():.3g} s to {naturals_s.max():.3g} s; "
             f"at most {MAX_ITERATIONS} fit in a run, so simulate jobs of such different periods apart"
         )
-    n_iterations = min(n_iterations, n_most)
-    return Extent(n_iterations=n_iterations, n_kept=n_iterations * times.astype(np.int64))
+    return n_most
 
 
 def world_of(
@@ -141,6 +161,12 @@ def max_events(jobs: Sequence[SimulatedJob], *, first: NDArray[np.int64]) -> int
     """Return after how many events a run ends in any case."""
     n_events = EVENTS_A_STEP * sum(len(job.steps) * int(n) for job, n in zip(jobs, np.diff(first), strict=True))
     return min(EVENTS_OVER * n_events, 2 * n_events + MAX_EVENTS)
+
+
+def _times(jobs: Sequence[SimulatedJob]) -> NDArray[np.float64]:
+    """Return how often each job runs in the time in which the slowest runs once."""
+    naturals_s = np.array([job.natural_s for job in jobs])
+    return np.asarray(np.minimum(np.floor(naturals_s.max() / naturals_s * (1 + 1e-9)), 2.0 * MAX_ITERATIONS))
 
 
 def _steps_of(jobs: Sequence[SimulatedJob], records: NDArray[np.void]) -> NDArray[np.void]:

@@ -78,6 +78,31 @@ def test_a_held_plan_shortens_what_jobs_by_themselves_take() -> None:
     assert found.planned.full_frac["link"] < 0.02 < 0.2 < found.unmanaged.full_frac["link"]
 
 
+@pytest.mark.parametrize("n_iterations", [1, 7, 20, 21, 59])
+@pytest.mark.parametrize("slot_s", [SLOT_S, None])
+def test_as_many_iterations_come_back_as_were_asked_for(n_iterations: int, slot_s: float | None) -> None:
+    plan = [replace(shift, pace_period_s=slot_s) for shift in PLAN]
+    found = compare([jittery("A"), jittery("B")], plan=plan, capacity_bps=CAPACITY_BPS, n_iterations=n_iterations)
+    assert found.planned is not None
+    sizes = {run.iteration_s.size for one in (found.unmanaged, found.planned) for run in one.runs}
+    assert sizes == {n_iterations}
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize("slot_s", [SLOT_S, None])
+def test_the_runs_of_a_comparison_share_what_is_simulated_at_most_and_totals_are_told(
+    slot_s: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.simulation.workload.MAX_ITERATIONS", 4_007)
+    plan = [replace(shift, pace_period_s=slot_s) for shift in PLAN]
+    found = compare([jittery("A"), jittery("B")], plan=plan, capacity_bps=CAPACITY_BPS, n_iterations=100_000_000)
+    assert found.planned is not None
+    for one in (found.unmanaged, found.planned):
+        assert [run.iteration_s.size for run in one.runs] == [2_003, 2_003]
+        for job, warning in zip("AB", one.warnings, strict=True):
+            assert warning.startswith(f"job {job}: only 2003 of 100000000 iterations: at most ")
+
+
 def test_jobs_that_start_anywhere_meet_as_often_as_chance_has_it() -> None:
     # Without jitter a run keeps its phase. Overlap x has each iteration last x longer, and of 255 ms two Ups of 114
     # overlap by 114 - d for a distance d < 114: in the mean 2 (114^2 / 2) / 255 = 51 ms.
