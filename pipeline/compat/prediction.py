@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from pipeline.simulation import JobRun, SimulatedJob, Simulation, joined, simulate
+from pipeline.simulation import JobRun, SimulatedJob, Traffic, simulate
+from pipeline.simulation.anywhere import run_anywhere
+from pipeline.simulation.workload import MAX_PERIOD_RATIO
 
 if TYPE_CHECKING:
     from pipeline.compat.result import JobShift
@@ -29,8 +31,6 @@ MIN_ITERATIONS: Final = 5
 
 ROUGH_ITERATIONS: Final = 30
 """Runs shorter than this make a rough prediction."""
-
-MAX_PERIOD_RATIO: Final = 32.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,12 +109,10 @@ def predict(
         return None
     work = len(jobs) * sum(len(job.steps) for job in jobs)
     n_iterations = max(MIN_ITERATIONS, N_ITERATIONS * FULL_LENGTH_WORK // max(FULL_LENGTH_WORK, work))
-    runs: list[Simulation] = []
-    for _ in range(N_RUNS):
-        starts = [replace(job, start_s=float(rng.uniform(0, job.natural_s))) for job in jobs]
-        runs.append(simulate(starts, capacity_bps=free_bps, n_iterations=n_iterations, rng=rng))
+    traffic = Traffic(jobs=tuple(jobs), free_bps={"link": free_bps})
+    now = run_anywhere(traffic, sizes=[n_iterations] * N_RUNS, rng=rng)
     planned = simulate(jobs, capacity_bps=free_bps, plan=plan, n_iterations=N_RUNS * n_iterations, rng=rng).runs
-    return Prediction(now=joined(runs).runs, planned=planned, n_iterations=n_iterations)
+    return Prediction(now=now.runs, planned=planned, n_iterations=n_iterations)
 
 
 def _is_burst(phase: Phase) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from pipeline.simulation import SimulatedJob, simulate
+from pipeline.simulation.workload import MAX_PERIOD_RATIO
 from profiler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ N_ITERATIONS: Final = 200
 
 SEED: Final = 0
 """Of the jitter: a placement is judged the same whenever it is asked for."""
-
-MAX_PERIOD_RATIO: Final = 32.0
-"""The slowest job would end too few iterations while the fastest runs thousands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from pipeline.simulation.anywhere import run_anywhere
 from pipeline.simulation.plan import follow_plan
 from pipeline.simulation.result import Simulation, joined
 from pipeline.simulation.run import N_ITERATIONS, run_traffic, source_of, tell_short
@@ -155,13 +155,14 @@ def compare(
     source = source_of(rng)
     n_kept = min(n_iterations, most_iterations(traffic.jobs))
     sizes = _shares(n_kept)
-    run = partial(_run, n_wanted=n_iterations, older_weight=older_weight, rng=source)
-    unmanaged = run((replace(traffic, jobs=_anywhere(traffic.jobs, source)), n) for n in sizes)
+    by_chance = run_anywhere(traffic, sizes=sizes, older_weight=older_weight, rng=source)
+    unmanaged = tell_short(by_chance, n_wanted=n_iterations)
     if plan is None:
         return Comparison(unmanaged=unmanaged)
     held = replace(traffic, jobs=tuple(follow_plan(traffic.jobs, plan)))
     sizes = [n_kept] if any(job.pace for job in held.jobs) else sizes
-    return Comparison(unmanaged=unmanaged, planned=run((held, n) for n in sizes))
+    runs = [run_traffic(held, n_iterations=n, older_weight=older_weight, rng=source) for n in sizes]
+    return Comparison(unmanaged=unmanaged, planned=tell_short(joined(runs), n_wanted=n_iterations))
 
 
 def _shares(n_iterations: int) -> list[int]:
@@ -169,14 +170,3 @@ def _shares(n_iterations: int) -> list[int]:
     n_runs = max(1, min(N_RUNS, n_iterations))
     n_each, n_over = divmod(n_iterations, n_runs)
     return [n_each + (i < n_over) for i in range(n_runs)]
-
-
-def _run(
-    trials: Iterable[tuple[Traffic, int]], *, n_wanted: int, older_weight: float, rng: np.random.Generator
-) -> Simulation:
-    runs = [run_traffic(one, n_iterations=n, older_weight=older_weight, rng=rng) for one, n in trials]
-    return tell_short(joined(runs), n_wanted=n_wanted)
-
-
-def _anywhere(jobs: Sequence[SimulatedJob], rng: np.random.Generator) -> tuple[SimulatedJob, ...]:
-    return tuple(replace(job, start_s=float(rng.uniform(0, job.natural_s)), pace=None) for job in jobs)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_ITERATIONS",
+    "MAX_PERIOD_RATIO",
     "Extent",
     "World",
     "check_jobs",
@@ -32,6 +33,10 @@ __all__ = [
 
 MAX_ITERATIONS: Final = 4_000_000
 """Of all jobs together: what is kept of a run then takes 100 MB, and a run of two jobs a second or two."""
+
+MAX_PERIOD_RATIO: Final = 32.0
+"""Of jobs that are simulated in passing, as part of an answer: the slowest would end too few iterations while the
+fastest runs thousands."""
 
 EVENTS_A_STEP: Final = 3
 """A job computes, waits for its slot, and sends."""

@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.simulation import Pace, Shift, SimulatedJob, Simulation, Step, compare, read_plan, simulate, traffic_on
+from pipeline.simulation import (
+    Pace,
+    Shift,
+    SimulatedJob,
+    Simulation,
+    Step,
+    Traffic,
+    compare,
+    read_plan,
+    simulate,
+    traffic_on,
+)
+from pipeline.simulation.anywhere import run_anywhere
 from pipeline.simulation.plan import follow_plan
 from pipeline.simulation.result import joined
 from profiler.errors import BadInput, UsageError
@@ -101,6 +113,21 @@ def test_the_runs_of_a_comparison_share_what_is_simulated_at_most_and_totals_are
         assert [run.iteration_s.size for run in one.runs] == [2_003, 2_003]
         for job, warning in zip("AB", one.warnings, strict=True):
             assert warning.startswith(f"job {job}: only 2003 of 100000000 iterations: at most ")
+
+
+def test_jobs_begin_anywhere_in_each_run_but_where_a_plan_has_them() -> None:
+    jobs = tuple(SimulatedJob.from_profile(vgg(), name=name) for name in "AB")
+    traffic = Traffic(jobs=jobs, free_bps={"x": CAPACITY_BPS})
+    at_once = [Shift(job=job, shift_s=0.0) for job in "AB"]
+    times_s = [
+        run_anywhere(traffic, sizes=[3, *([2] * 19)], plan=plan, rng=np.random.default_rng(5))["B"].iteration_s
+        for plan in (at_once, at_once[:1], ())
+    ]
+    assert [times.size for times in times_s] == [41, 41, 41]
+    np.testing.assert_allclose(times_s[0], 0.141 + 2 * 0.114)
+    for times in times_s[1:]:
+        assert len(set(times.round(6))) > 10
+        assert 0.255 - 1e-9 <= times.min() < times.mean() < 0.36
 
 
 def test_jobs_that_start_anywhere_meet_as_often_as_chance_has_it() -> None:
