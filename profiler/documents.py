@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import sys
 from typing import TYPE_CHECKING, Any, Final
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from profiler.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 __all__ = ["Fields"]
 
@@ -78,9 +79,9 @@ class Fields:
             raise self._wrong(name, "a text")
         return value
 
-    def choice(self, name: str, choices: tuple[str, ...]) -> str:
+    def choice(self, name: str, choices: tuple[str, ...], *, default: str = "") -> str:
         """Return one of some texts."""
-        value = self.text(name)
+        value = self.text(name, default=default)
         if value not in choices:
             raise self._wrong(name, f"one of {', '.join(choices)}")
         return value
@@ -106,8 +107,16 @@ class Fields:
         """Return a list of objects, each called by ``what`` and its place in the list."""
         return [Fields(value, place=f"{self._place}: {what} {i}") for i, value in enumerate(self.items(name), start=1)]
 
+    def only(self, known: Collection[str]) -> None:
+        """Refuse keys that nobody reads, with the known one that is nearest."""
+        for key in self._document:
+            if key not in known:
+                near = difflib.get_close_matches(key, known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"expected {', '.join(known)}"
+                raise BadInput(f"{self._place}: unknown key {key[:40]!r}; {hint}")
+
     def _wrong(self, name: str, expected: str) -> BadInput:
-        value = str(self._document[name])
+        value = str(self._document.get(name, ""))
         return BadInput(f"{self._place}: {name} is {value[:40]!r}; expected {expected}")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from profiler.errors import BadInput, OffbeatError, UsageError
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from profiler.phases import TrafficProfile
 
 __all__ = ["own_profiles", "read_job_profiles"]
+
+INLINE: Final = "inline"
+"""How errors call a profile that stands in the command line itself."""
 
 
 class _Labelled(Protocol):
@@ -56,7 +59,10 @@ def read_job_profiles(options: Sequence[str]) -> dict[str, TrafficProfile]:
             raise UsageError(f"--job {option!r}: expected NAME=PROFILE, such as A=a.json or A=lake#eth0/transmit")
         if name in profiles:
             raise UsageError(f"--job {name}: given twice; each job needs a name of its own")
-        profiles[name] = _read(name, source)
+        try:
+            profiles[name] = _read(source)
+        except OffbeatError as error:
+            raise type(error)(f"--job {name}: {error}") from None
     return profiles
 
 
@@ -87,9 +93,9 @@ def own_profiles(
     return own, notes
 
 
-def _read(name: str, source: str) -> TrafficProfile:
+def _read(source: str) -> TrafficProfile:
     if source.lstrip().startswith("{"):
-        return _from_document(_parsed(source, place=f"--job {name}"), wanted="", place=f"--job {name}")
+        return _from_document(_parsed(source, place=INLINE), wanted="", place=INLINE)
     path, wanted = _split(source)
     if path.is_file() and path.suffix == ".json":
         return _from_document(_parsed(path.read_bytes(), place=str(path)), wanted=wanted, place=str(path))
@@ -122,9 +128,7 @@ def _from_document(document: Mapping[str, Any], *, wanted: str, place: str) -> T
         raise BadInput(f"{place}: series is not a list of objects; write a profile with offbeat profile --json")
     try:
         return _periodic([TrafficProfile.from_dict(one) for one in series], wanted=wanted, place=place)
-    except UsageError:
-        raise
-    except OffbeatError as error:
+    except BadInput as error:
         raise BadInput(f"{place}: {error}") from None
 
 

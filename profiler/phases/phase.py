@@ -73,7 +73,10 @@ def check_phases(phases: Sequence[Phase], period_s: float | None) -> None:
     """
     for phase in phases:
         if not (phase.width_s > 0 and phase.start_s >= 0 and (0 <= phase.rate_bps < inf or isnan(phase.rate_bps))):
-            raise UsageError(f"phase {phase}: width must be positive, start and rate not negative, all finite")
+            raise UsageError(
+                f"phase at {phase.start_s} s, {phase.width_s} s long, at {phase.rate_bps} bit/s: "
+                "width must be positive, start and rate not negative, all finite"
+            )
         if period_s is not None and phase.width_s > period_s + OVERLAP_SLACK_S:
             raise UsageError(f"phase at {phase.start_s} s: {phase.width_s} s long, longer than its period {period_s} s")
         if period_s is not None and phase.start_s >= period_s:

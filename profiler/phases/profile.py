@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from math import isnan
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
 import numpy as np
 
 from profiler.documents import Fields
-from profiler.errors import UsageError
+from profiler.errors import BadInput, UsageError
+from profiler.period.length import Z95
 from profiler.period.status import STATUSES
 from profiler.phases.phase import Outlier, Phase, check_phases, with_downs
 from profiler.results import Tabular, json_ready
@@ -136,31 +137,44 @@ class TrafficProfile(Tabular):
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """Make a profile from one entry of a ``profile`` document, or from ``{"period_s", "phases"}``.
 
+        The latter is written by hand, and exact but for what else it tells, such as ``jitter_frac``,
+        ``period_error_s`` (or the 95 % interval ``period_low_s``, ``period_high_s``) and ``anchor_ns``.
+
         Raises
         ------
         BadInput
-            If a key is missing or a value is not what it should be.
+            If a key is missing, a value is not what it should be, phases are not those of one iteration, or a profile
+            written by hand has a key that nobody reads.
         """
         given = Fields(document, place="profile")
-        phases = given.objects("phases", what="phase")
-        if "status" not in document:
-            ups = [
-                (phase.needed("start_s"), phase.needed("width_s"), phase.needed("rate_bps"))
-                for phase in phases
-                if phase.text("kind", default="up") == "up"
-            ]
-            return cls.from_phases(period_s=given.needed("period_s"), phases=ups)
+        try:
+            return cls._measured(given) if "status" in document else cls._written(given)
+        except UsageError as error:
+            raise BadInput(f"profile: {error}") from None
+
+    @classmethod
+    def _measured(cls, given: Fields) -> Self:
         return cls(
             status=cast("Status", given.choice("status", STATUSES)),
-            phases=tuple(_phase(phase) for phase in phases),
+            phases=tuple(_phase(phase) for phase in given.objects("phases", what="phase")),
             outliers=tuple(_outlier(outlier) for outlier in given.objects("outliers", what="outlier")),
             others=tuple(cls.from_dict(other) for other in given.items("others")),
             fold_bps=np.array(given.numbers("fold_bps"), dtype=np.float64),
-            anchor_ns=given.whole("anchor_ns"),
-            **cast("dict[str, Any]", {name: given.text(name) for name in _TEXTS}),
-            **cast("dict[str, Any]", {name: given.number(name, least=0.0) for name in _NUMBERS}),
-            **cast("dict[str, Any]", {name: tuple(given.numbers(name)) for name in _LISTS}),
-            warnings=tuple(given.texts("warnings")),
+            **_told(given),
+        )
+
+    @classmethod
+    def _written(cls, given: Fields) -> Self:
+        given.only(_WRITTEN)
+        period_s, told = given.needed("period_s"), _told(given)
+        _check_ranges(told, period_s=period_s)
+        ups = _ups(given)
+        exact = cls.from_phases(period_s=period_s, phases=[(up.start_s, up.width_s, up.rate_bps) for up in ups])
+        ups = [replace(up, peak_bps=up.rate_bps if up.peak_bps is None else up.peak_bps) for up in ups]
+        return replace(
+            exact,
+            phases=with_downs(ups, period_s=period_s),
+            **{name: value for name, value in told.items() if value not in (None, "", ())},
         )
 
     @property
@@ -214,11 +228,48 @@ class TrafficProfile(Tabular):
 _TEXTS: Final = ("reason", "host", "device", "port", "direction", "layer", "method")
 _LISTS: Final = ("other_periods_s", "alias_periods_s", "levels_bps")
 _NUMBERS: Final = tuple(f.name for f in fields(TrafficProfile) if str(f.type) == "float | None")
+_WRITTEN: Final = ("phases", *_NUMBERS, *_LISTS, *_TEXTS, "anchor_ns", "warnings")
+_OF_PHASE: Final = tuple(f.name for f in fields(Phase))
 
 
-def _phase(given: Fields) -> Phase:
+def _told(given: Fields) -> dict[str, Any]:
+    """Return what a document says of an iteration but its phases; None and empty where it says nothing."""
+    return {
+        "anchor_ns": given.whole("anchor_ns"),
+        **{name: given.text(name) for name in _TEXTS},
+        **{name: given.number(name, least=0.0) for name in _NUMBERS},
+        **{name: tuple(given.numbers(name)) for name in _LISTS},
+        "warnings": tuple(given.texts("warnings")),
+    }
+
+
+def _check_ranges(told: dict[str, Any], *, period_s: float) -> None:
+    """Check what is told of a period, and take its error from its 95 % interval if only that is told."""
+    low_s, high_s = (period_s if told[name] is None else told[name] for name in ("period_low_s", "period_high_s"))
+    if not low_s <= period_s <= high_s:
+        raise UsageError(f"period_s {period_s!r} does not lie in period_low_s {low_s!r} to period_high_s {high_s!r}")
+    if told["jitter_frac"] is not None and told["jitter_frac"] >= 1:
+        raise UsageError(f"jitter_frac {told['jitter_frac']!r}: must lie in 0 to 1; give a fraction of the period")
+    if told["period_error_s"] is None and low_s < high_s:
+        told["period_error_s"] = max(period_s - low_s, high_s - period_s) / Z95
+
+
+def _ups(given: Fields) -> list[Phase]:
+    """Return the Up phases that are written, in order of time; what lies between them is Down and silent."""
+    written = given.objects("phases", what="phase")
+    for one in written:
+        one.only(_OF_PHASE)
+    phases = sorted((_phase(one, kind="up") for one in written), key=lambda phase: phase.start_s)
+    for phase in phases:
+        if phase.kind == "down" and phase.rate_bps > 0:
+            raise UsageError(f"phase at {phase.start_s} s is down at {phase.rate_bps:g} bit/s; write it as one up")
+    return [phase for phase in phases if phase.kind == "up"]
+
+
+def _phase(given: Fields, *, kind: str = "") -> Phase:
+    """Return a phase, of this kind where none is told."""
     return Phase(
-        kind=cast("Literal['up', 'down']", given.choice("kind", ("up", "down"))),
+        kind=cast("Literal['up', 'down']", given.choice("kind", ("up", "down"), default=kind)),
         start_s=given.needed("start_s"),
         width_s=given.needed("width_s"),
         rate_bps=given.needed("rate_bps"),

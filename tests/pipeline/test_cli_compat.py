@@ -210,11 +210,16 @@ def test_horizon_that_cannot_be_answered_says_which_can(
     [
         ("A", 2, "expected NAME=PROFILE"),
         ("=x.json", 2, "expected NAME=PROFILE"),
-        ("A={", 1, "--job A: not JSON"),
-        ('A={"period_s": 1}', 2, "phase"),
+        ("A={", 1, "--job A: inline: not JSON"),
+        ('A={"period_s": 1}', 1, "--job A: inline: profile: a periodic profile needs a period and its phases"),
         ('A={"phases": []}', 1, "period_s"),
-        ('A={"period_s": 0.1, "phases": [{"start_s": 0, "width_s": 0.2, "rate_bps": 1}]}', 2, "longer than its period"),
-        ('A={"period_s": 0.1, "phases": [{"start_s": 0, "width_s": 0.05, "rate_bps": -1}]}', 2, "rate"),
+        ('A={"period_s": 0.1, "phases": [{"start_s": 0, "width_s": 0.2, "rate_bps": 1}]}', 1, "longer than its period"),
+        (
+            'A={"period_s": 0.1, "phases": [{"start_s": 0, "width_s": 0.05, "rate_bps": -1}]}',
+            1,
+            "--job A: inline: profile: phase at 0.0 s, 0.05 s long, at -1.0 bit/s: width must be positive",
+        ),
+        ('A={"period_s": 0.1, "phasen": []}', 1, "unknown key 'phasen'; did you mean 'phases'?"),
         (
             'A={"period_s": 1e10, "phases": [{"start_s": 0, "width_s": 1, "rate_bps": 1}]}',
             2,

@@ -14,6 +14,9 @@ from profiler.synth import Burst, training_job
 
 RATE = 400e6
 
+WRITTEN = {"period_s": 0.255, "phases": [{"start_s": 0, "width_s": 0.114, "rate_bps": 4e8}]}
+"""A profile as people write it."""
+
 
 def test_one_burst_is_one_up_phase_of_its_width_and_rate() -> None:
     bursts = [Burst(0.3, 0.45, RATE)]
@@ -178,6 +181,16 @@ def test_impossible_phases_are_refused(phases: list[tuple[float, float, float]],
         ({"status": "aperiodic", "phases": {}}, "phases is '{}'; expected a list"),
         ({"status": "aperiodic", "host": 3}, "host is '3'; expected a text"),
         ([], "profile: expected an object with keys, found a list"),
+        ({**WRITTEN, "period_s": -1}, "profile: period_s is '-1'; expected a number of at least 0"),
+        ({**WRITTEN, "period_s": 0}, "profile: period_s 0.0: must be positive"),
+        ({**WRITTEN, "phases": [{"kind": "down", "start_s": 0, "width_s": 1, "rate_bps": 1}]}, "write it as one up"),
+        ({"status": "periodic", "phases": [{"start_s": 0}]}, "phase 1: kind is ''; expected one of up, down"),
+        ({**WRITTEN, "jiter_frac": 0.03}, "profile: unknown key 'jiter_frac'; did you mean 'jitter_frac'?"),
+        ({**WRITTEN, "phases": [{"start": 0, "width_s": 1, "rate_bps": 1}]}, "phase 1: unknown key 'start'; did you"),
+        ({**WRITTEN, "jitter_frac": 1.0}, "jitter_frac 1.0: must lie in 0 to 1"),
+        ({**WRITTEN, "jitter_frac": -0.1}, "jitter_frac is '-0.1'; expected a number of at least 0"),
+        ({**WRITTEN, "period_low_s": 0.26}, "period_s 0.255 does not lie in period_low_s 0.26 to period_high_s 0.255"),
+        ({**WRITTEN, "period_high_s": 0.25}, "does not lie in period_low_s 0.255 to period_high_s 0.25"),
     ],
 )
 def test_a_document_that_is_no_profile_says_what_is_wrong(document: dict[str, object], message: str) -> None:
@@ -185,9 +198,28 @@ def test_a_document_that_is_no_profile_says_what_is_wrong(document: dict[str, ob
         TrafficProfile.from_dict(document)
 
 
-def test_a_given_period_must_be_positive() -> None:
-    with pytest.raises(UsageError, match="period_s -1"):
-        TrafficProfile.from_dict({"period_s": -1, "phases": []})
+def test_what_is_written_of_jitter_period_and_anchor_by_hand_is_kept() -> None:
+    told = {"jitter_frac": 0.03, "period_error_s": 1e-4, "anchor_ns": 1_800_000_000_000_000_000, "host": "n1"}
+    found = TrafficProfile.from_dict({**WRITTEN, **told, "warnings": ["by eye"]})
+    assert (found.jitter_frac, found.period_error_s) == (0.03, 1e-4)
+    assert (found.anchor_ns, found.host, found.warnings) == (1_800_000_000_000_000_000, "n1", ("by eye",))
+    assert (found.status, found.method) == ("periodic", "given")
+    assert found.duty_frac == pytest.approx(0.114 / 0.255)
+    assert TrafficProfile.from_dict(found.to_dict()).to_dict() == found.to_dict()
+
+
+def test_interval_of_a_period_written_by_hand_is_one_of_95_per_cent() -> None:
+    found = TrafficProfile.from_dict({**WRITTEN, "period_low_s": 0.25304, "period_high_s": 0.25696})
+    assert found.period_error_s == pytest.approx(1e-3)
+    assert (found.period_low_s, found.period_high_s) == (0.25304, 0.25696)
+    assert TrafficProfile.from_dict(WRITTEN).period_error_s is None
+
+
+def test_phases_written_by_hand_keep_their_quartiles_and_peak() -> None:
+    phase = {"start_s": 0, "width_s": 0.114, "rate_bps": 3e8, "peak_bps": 4e8, "width_low_s": 0.11}
+    up, down = TrafficProfile.from_dict({"period_s": 0.255, "phases": [phase]}).phases
+    assert (up.peak_bps, up.width_low_s, up.width_high_s) == (4e8, 0.11, None)
+    assert down.width_s == pytest.approx(0.141)
 
 
 def test_nine_of_ten_iterations_are_told_apart_from_the_median() -> None:
