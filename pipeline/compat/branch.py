@@ -77,7 +77,7 @@ def branch_and_bound(
     moving = _alike_together([i for i, demand in enumerate(circle.demands) if demand.variation_bps > 0], circle.demands)
     if len(moving) < 3:
         return replace(start, bound_bps=start.excess_bps, is_proved=True)
-    if len(moving) > MAX_JOBS:
+    if len(moving) > MAX_JOBS or max_work == 0:
         return start
     constant_bps = sum(demand.peak_bps for i, demand in enumerate(circle.demands) if i not in moving)
     others = circle.excess.others

@@ -21,6 +21,7 @@ from pipeline.compat.timeline import Circle, excess_at
 if TYPE_CHECKING:
     from pipeline.compat.demand import Demand
     from pipeline.compat.levels import Excess, Levels
+    from pipeline.compat.placement import Effort
     from pipeline.deadline import Deadline
 
 __all__ = ["place_each"]
@@ -42,6 +43,7 @@ def place_each(
     excess: Excess,
     rng: np.random.Generator,
     deadline: Deadline,
+    effort: Effort,
 ) -> Placement:
     """Return the best shifts found within each class, those of all other jobs being 0.
 
@@ -57,6 +59,8 @@ def place_each(
         Source of the random starts.
     deadline
         When to give the best so far.
+    effort
+        How far to search.
 
     Returns
     -------
@@ -71,7 +75,7 @@ def place_each(
         is_proved=True,
         method="exact kernel",
     )
-    sweeps = _Sweeps(demands, classes, excess=excess, rng=rng, deadline=deadline)
+    sweeps = _Sweeps(demands, classes, excess=excess, rng=rng, deadline=deadline, effort=effort)
     best_bps = math.inf
     for _ in range(_n_sweeps(len(classes))):
         best = sweeps.placed(best)
@@ -103,12 +107,14 @@ class _Sweeps:
         excess: Excess,
         rng: np.random.Generator,
         deadline: Deadline,
+        effort: Effort,
     ) -> None:
         self._demands = demands
         self._classes = classes
         self._excess = excess
         self._rng = rng
         self._deadline = deadline
+        self._effort = effort
         several = classes if len(classes) > 1 else ()
         self._levels = [independent_levels(levels_of(demands[i]) for i in members) for members in several]
 
@@ -139,5 +145,6 @@ class _Sweeps:
     def _place(self, members: Sequence[int], *, others: Levels) -> Placement:
         demands = [self._demands[i] for i in members]
         circle = Circle(demands=demands, excess=replace(self._excess, others=others))
-        bound_bps = lower_bound(demands, excess=circle.excess) if len(demands) > 2 else 0.0
-        return place_jobs(circle, bound_bps=bound_bps, rng=self._rng, deadline=self._deadline)
+        is_bounded = len(demands) > 2 and self._effort == "proof"
+        bound_bps = lower_bound(demands, excess=circle.excess) if is_bounded else 0.0
+        return place_jobs(circle, bound_bps=bound_bps, rng=self._rng, deadline=self._deadline, effort=self._effort)

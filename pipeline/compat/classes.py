@@ -26,7 +26,7 @@ from pipeline.deadline import NEVER
 if TYPE_CHECKING:
     from pipeline.compat.demand import Demand
     from pipeline.compat.levels import Excess
-    from pipeline.compat.placement import Placement
+    from pipeline.compat.placement import Effort, Placement
     from pipeline.deadline import Deadline
 
 __all__ = ["ClassedPlacement", "commensurate_classes", "fits_circle", "place_classes", "seen_by"]
@@ -64,6 +64,7 @@ def place_classes(
     excess: Excess,
     rng: np.random.Generator,
     deadline: Deadline = NEVER,
+    effort: Effort = "proof",
 ) -> ClassedPlacement:
     """Return the best shifts for ever, class by class, with a bound for all classes together.
 
@@ -81,6 +82,8 @@ def place_classes(
         Source of the random starts.
     deadline
         When to give the best so far.
+    effort
+        How far to search; without a proof the bound is only what costs nothing.
 
     Notes
     -----
@@ -91,16 +94,18 @@ def place_classes(
     movable = [members for members in classes if len(members) > 1]
     alone = [levels_of(demands[i]) for members in classes if len(members) == 1 for i in members]
     beside = replace(excess, others=independent_levels([excess.others, *alone]))
-    placement = place_each(demands, movable, excess=beside, rng=rng, deadline=deadline)
+    placement = place_each(demands, movable, excess=beside, rng=rng, deadline=deadline, effort=effort)
     bands = ([Band.of(demands, members) for members in classes if members[0] in pool] for pool in pools)
     residual_bps = sum(map(most_of_phases, bands))
     if len(movable) <= 1 and beside.others.rate_bps.size < MAX_LEVELS:
         bound_bps = placement.bound_bps - residual_bps
+    elif effort == "descent":
+        bound_bps = 0.0
     else:
         bound_bps = _floor(demands, classes, excess=excess) - residual_bps
     if len(pools) == 1 and len(classes) > 1:
         placement = settled(placement, demands=demands, classes=classes, excess=excess)
-    if placement.excess_bps > bound_bps + CLOSE_FRAC * excess.capacity_bps:
+    if effort == "proof" and placement.excess_bps > bound_bps + CLOSE_FRAC * excess.capacity_bps:
         bound_bps = max(bound_bps, lower_bound(demands, excess=excess))
     bound_bps = max(0.0, min(bound_bps, placement.excess_bps))
     is_proved = placement.excess_bps <= bound_bps + FLAT_FRAC * sum(demand.peak_bps for demand in demands)

@@ -10,9 +10,12 @@ from pipeline.compat.kinks import FLAT_FRAC
 if TYPE_CHECKING:
     from pipeline.compat.timeline import Timeline
 
-__all__ = ["Method", "Placement", "tolerance_bps"]
+__all__ = ["Effort", "Method", "Placement", "tolerance_bps"]
 
 Method = Literal["exact kernel", "branch and bound", "coordinate descent"]
+
+Effort = Literal["proof", "descent"]
+"""How far to search: until the best is proved, as far as the work allows, or what descents find in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

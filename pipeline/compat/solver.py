@@ -17,10 +17,15 @@ from pipeline.deadline import NEVER
 if TYPE_CHECKING:
     import numpy as np
 
+    from pipeline.compat.placement import Effort
     from pipeline.compat.timeline import Circle
     from pipeline.deadline import Deadline
 
 __all__ = ["place_jobs"]
+
+GLANCE_JOBS: Final = 4
+GLANCE_WORK: Final = 20_000
+"""Of branch and bound after mere descents: a millisecond, which is enough for so few jobs of few bursts."""
 
 PATIENT_JOBS: Final = 12
 """Of so many jobs branch and bound may end in minutes; of more there are too many trees."""
@@ -29,7 +34,14 @@ N_LATE_KICKS: Final = 5000
 """These take some seconds, and more would hardly gain."""
 
 
-def place_jobs(circle: Circle, *, bound_bps: float, rng: np.random.Generator, deadline: Deadline = NEVER) -> Placement:
+def place_jobs(
+    circle: Circle,
+    *,
+    bound_bps: float,
+    rng: np.random.Generator,
+    deadline: Deadline = NEVER,
+    effort: Effort = "proof",
+) -> Placement:
     """Return the best shifts found, that of the first job being 0.
 
     Parameters
@@ -42,6 +54,8 @@ def place_jobs(circle: Circle, *, bound_bps: float, rng: np.random.Generator, de
         Source of the random starts.
     deadline
         When to give the best so far. Without one the work is bounded, and the same for the same ``rng``.
+    effort
+        How far to search.
 
     Returns
     -------
@@ -67,6 +81,9 @@ def place_jobs(circle: Circle, *, bound_bps: float, rng: np.random.Generator, de
         lambda best: _bounded(best, circle),
         lambda best: _pursued(best, circle, descents=descents, deadline=deadline),
     )
+    if effort == "descent":
+        max_work = GLANCE_WORK if len(circle.demands) <= GLANCE_JOBS else 0
+        steps = (lambda best: branch_and_bound(circle, start=best, deadline=deadline, max_work=max_work),)
     best = descents.best_of_starts()
     for step in steps:
         if best.is_proved or deadline.is_over():
