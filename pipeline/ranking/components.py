@@ -14,6 +14,7 @@ from pipeline.ranking.slowdown import Slowdown, predict_slowdown
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
+    from pipeline.deadline import Deadline
     from pipeline.ranking.fits import Crossing, Fit
     from pipeline.ranking.senders import Sender
 
@@ -33,7 +34,7 @@ class Component:
     scores
         Score of each at the shifts.
     own_scores
-        Score of each at its own best shifts.
+        Score of each at the best shifts that were found for it.
     shifts_s
         One shift for each periodic job that may be in another's way.
     slowdown
@@ -54,11 +55,14 @@ class Components:
     ----------
     senders
         What each job sends.
+    deadline
+        When to hurry: what is found afterwards is no more than a beginning.
     """
 
-    def __init__(self, senders: Mapping[str, Sender]) -> None:
+    def __init__(self, senders: Mapping[str, Sender], *, deadline: Deadline) -> None:
         self._senders = senders
-        self._fits = Fits(senders)
+        self._deadline = deadline
+        self._fits = Fits(senders, deadline=deadline)
         self._known: dict[tuple[_Problem, ...], Component] = {}
 
     def of(self, crossings: Sequence[Crossing]) -> Iterator[Component]:
@@ -76,18 +80,23 @@ class Components:
         own_scores = tuple(1 - fit.excess_bps / fit.excess.capacity_bps for fit in fits)
         if not any(fit.binds for fit in fits):
             return Component(crossings=crossings, scores=own_scores, own_scores=own_scores)
-        settled = settle(crossings, fits, senders=self._senders)
+        settled = settle(crossings, fits, senders=self._senders, deadline=self._deadline)
         shifts_s = {job: shift_ns / NS_PER_S for job, shift_ns in settled.shifts_ns.items()}
+        scores = tuple(
+            1 - excess_bps / fit.excess.capacity_bps for excess_bps, fit in zip(settled.excess_bps, fits, strict=True)
+        )
         return Component(
             crossings=crossings,
-            scores=tuple(
-                1 - excess_bps / fit.excess.capacity_bps
-                for excess_bps, fit in zip(settled.excess_bps, fits, strict=True)
-            ),
-            own_scores=own_scores,
+            scores=scores,
+            own_scores=tuple(map(max, own_scores, scores)),
             shifts_s=shifts_s,
-            slowdown=predict_slowdown(crossings, shifts_s=shifts_s, senders=self._senders),
+            slowdown=self._slowdown(crossings, shifts_s),
         )
+
+    def _slowdown(self, crossings: Sequence[Crossing], shifts_s: Mapping[str, float]) -> Slowdown:
+        if self._deadline.is_over():
+            return Slowdown(reason="no time was left to simulate")
+        return predict_slowdown(crossings, shifts_s=shifts_s, senders=self._senders)
 
 
 def _problem(crossing: Crossing) -> _Problem:

@@ -14,6 +14,7 @@ from pipeline.compat.levels import Excess, independent_levels
 from pipeline.compat.relations import tie_periods
 
 if TYPE_CHECKING:
+    from pipeline.deadline import Deadline
     from pipeline.ranking.senders import Rhythm, Sender
     from pipeline.topology import Direction
 
@@ -50,7 +51,7 @@ class Crossing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """The best shifts of a link's periodic jobs for this link alone.
+    """The best shifts that were found of a link's periodic jobs for this link alone.
 
     Parameters
     ----------
@@ -119,10 +120,14 @@ def crossings_of(
 
 
 class Fits:
-    """The fits of crossings, remembered by what the jobs send and not by their names."""
+    """The fits of crossings, remembered by what the jobs send and not by their names.
 
-    def __init__(self, senders: Mapping[str, Sender]) -> None:
+    Once the deadline is over, they are no more than the best so far.
+    """
+
+    def __init__(self, senders: Mapping[str, Sender], *, deadline: Deadline) -> None:
         self._senders = senders
+        self._deadline = deadline
         self._known: dict[tuple[float, tuple[tuple[int, float], ...]], Fit] = {}
 
     def fit(self, crossing: Crossing) -> Fit:
@@ -131,11 +136,11 @@ class Fits:
         problem = (crossing.capacity_bps, tuple((kind, load_frac) for kind, load_frac, _ in members))
         loads = [(self._senders[job], load_frac) for _, load_frac, job in members]
         if problem not in self._known:
-            self._known[problem] = _solve(loads, capacity_bps=crossing.capacity_bps)
+            self._known[problem] = _solve(loads, capacity_bps=crossing.capacity_bps, deadline=self._deadline)
         return replace(self._known[problem], jobs=tuple(sender.job for sender, _ in loads if sender.rhythm))
 
 
-def _solve(loads: Sequence[tuple[Sender, float]], *, capacity_bps: float) -> Fit:
+def _solve(loads: Sequence[tuple[Sender, float]], *, capacity_bps: float, deadline: Deadline) -> Fit:
     rhythms = [sender.rhythm.loaded(load_frac) for sender, load_frac in loads if sender.rhythm is not None]
     others = independent_levels(sender.taken(load_frac) for sender, load_frac in loads if sender.rhythm is None)
     excess = Excess(capacity_bps=capacity_bps, others=others)
@@ -147,12 +152,20 @@ def _solve(loads: Sequence[tuple[Sender, float]], *, capacity_bps: float) -> Fit
         excess_bps=float(excess(np.zeros(1))[0]),
         is_contended=sum(sender.peak_bps * load_frac for sender, load_frac in loads) > capacity_bps,
     )
-    return _placed(rhythms, alone) if alone.is_contended and rhythms else alone
+    return _placed(rhythms, alone, deadline=deadline) if alone.is_contended and rhythms else alone
 
 
-def _placed(rhythms: Sequence[Rhythm], alone: Fit) -> Fit:
+def _placed(rhythms: Sequence[Rhythm], alone: Fit, *, deadline: Deadline) -> Fit:
+    """Return the best that descents find: a proof would take longer than all the rest of a candidate."""
     tied = tie_periods([rhythm.demand for rhythm in rhythms], [rhythm.beat for rhythm in rhythms])
-    found = place_classes(tied.demands, pools=tied.pools, excess=alone.excess, rng=np.random.default_rng(SEED))
+    found = place_classes(
+        tied.demands,
+        pools=tied.pools,
+        excess=alone.excess,
+        rng=np.random.default_rng(SEED),
+        deadline=deadline,
+        effort="descent",
+    )
     return replace(
         alone,
         shifts_ns=found.placement.shifts_ns,

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from pipeline.compat.pacing import lead_of
 from pipeline.compat.result import JobShift
 from pipeline.ranking.components import Components
 from pipeline.ranking.fits import crossings_of
@@ -17,6 +18,7 @@ from pipeline.topology import Router
 from profiler.errors import BadInput
 
 if TYPE_CHECKING:
+    from pipeline.deadline import Deadline
     from pipeline.ranking.candidate import Candidate
     from pipeline.ranking.components import Component
     from pipeline.ranking.fits import Place
@@ -40,6 +42,8 @@ class Judge:
         Every host on which a candidate would put a rank.
     sharing
         Whether jobs may share a port.
+    deadline
+        When to hurry: what is judged afterwards does not count.
 
     Raises
     ------
@@ -56,13 +60,14 @@ class Judge:
         topology: Cluster,
         hosts: Collection[str],
         sharing: Sharing,
+        deadline: Deadline,
     ) -> None:
         standing = {placement.host for placement in topology.placements}
         self._capacities_bps = {link.link_id: link.capacity_bps for link in topology.links}
         self._senders = senders_of(profiles)
         self._ports = Ports(topology.links, standing=topology.placements, sharing=sharing)
         self._router = Router(topology.links, hosts=standing | {host for host in hosts if self._ports.has(host)})
-        self._components = Components(self._senders)
+        self._components = Components(self._senders, deadline=deadline)
         rings = _standing_rings(topology.placements)
         self._standing = {job: self._router.ring_load(ring) for job, ring in rings.items() if job in self._senders}
         self.warnings = tuple(
@@ -88,11 +93,20 @@ class Judge:
             score_bound=_mean(components, [one.own_scores for one in components]),
             predicted_slowdown=None if reasons else _mean_slowdown(components, rhythmic),
             slowdowns={job: ratio for one in components for job, ratio in sorted(one.slowdown.by_job.items())},
-            shifts=_shifts(components, own=[job for job in rhythmic if job in candidate.jobs]),
+            shifts=self._shifts(components, own=[job for job in rhythmic if job in candidate.jobs]),
             n_links=sum(len(crossing.places) for crossing, _ in scores),
             worst_link=None if worst is None or worst[1] >= 1 else worst[0].places[0][0],
             reason="; ".join(reasons),
             warnings=self._warnings(candidate),
+        )
+
+    def _shifts(self, components: Sequence[Component], *, own: Sequence[str]) -> tuple[JobShift, ...]:
+        shifts_s = dict.fromkeys(own, 0.0)
+        for one in components:
+            shifts_s |= one.shifts_s
+        return tuple(
+            JobShift(job=job, shift_s=shift_s, lead_s=lead_of(self._senders[job].profile))
+            for job, shift_s in sorted(shifts_s.items())
         )
 
     def _own_loads(self, candidate: Candidate) -> dict[str, Mapping[Place, float]]:
@@ -155,8 +169,3 @@ def _mean_slowdown(components: Sequence[Component], jobs: Sequence[str]) -> floa
     """Return the mean over all periodic jobs; one that no contended link can slow runs as if alone."""
     lost = sum(ratio - 1 for one in components for ratio in one.slowdown.by_job.values())
     return 1 + lost / len(jobs) if jobs else None
-
-
-def _shifts(components: Sequence[Component], *, own: Sequence[str]) -> tuple[JobShift, ...]:
-    shifts_s = dict.fromkeys(own, 0.0) | {job: shift_s for one in components for job, shift_s in one.shifts_s.items()}
-    return tuple(JobShift(job=job, shift_s=shifts_s[job]) for job in sorted(shifts_s))

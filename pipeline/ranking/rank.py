@@ -54,7 +54,7 @@ def rank(
         Whether two jobs may send through one port of a host; a candidate in which they do is ``refused``, or judged
         by how the port's link is shared.
     budget_s
-        How long to judge, in seconds; candidates whose turn does not come are not judged. None judges all.
+        How long to judge, in seconds; candidates that are not done by then are not judged. None judges all.
 
     Returns
     -------
@@ -104,10 +104,10 @@ def rank(
     _check_links(topology)
     _check_periods(profiles)
     deadline = Deadline.after(budget_s)
-    judge = Judge(profiles=profiles, topology=topology, hosts=_hosts(checked), sharing=sharing)
+    judge = Judge(profiles=profiles, topology=topology, hosts=_hosts(checked), sharing=sharing, deadline=deadline)
     late = f"not judged: the {budget_s} s given were over"
     judged = [
-        RankedCandidate(id=candidate.id, reason=late) if deadline.is_over() else judge.judge(candidate)
+        _judged(candidate, judge=judge, deadline=deadline) or RankedCandidate(id=candidate.id, reason=late)
         for candidate in checked
     ]
     return Ranking(
@@ -117,6 +117,14 @@ def rank(
         method=f"one shift a job; ties within {TIES[by]:g}, in the order given",
         elapsed_s=deadline.elapsed_s(),
     )
+
+
+def _judged(candidate: Candidate, *, judge: Judge, deadline: Deadline) -> RankedCandidate | None:
+    """Return a candidate with its scores; None if there is no time for it, or not for all of it."""
+    if deadline.is_over():
+        return None
+    found = judge.judge(candidate)
+    return None if deadline.is_over() else found
 
 
 def _in_order(candidates: Sequence[RankedCandidate], *, by: Criterion) -> tuple[RankedCandidate, ...]:

@@ -31,8 +31,8 @@ class RankedCandidate:
         Of the links and directions that two or more jobs share, or that one alone overloads, each job having one shift
         for all of them; 1 where there is no such link.
     score_bound
-        The mean if every link had its own best shifts; above ``score_mean`` only where links in a loop want different
-        ones.
+        The mean if every link had its own best shifts, as far as they were found; above ``score_mean`` only where links
+        in a loop want different ones.
     predicted_slowdown
         Simulated mean iteration over the period alone, mean over all periodic jobs, each begun at its shift and then
         left to itself, without a pacer; None where it cannot be simulated.

@@ -103,6 +103,49 @@ def test_a_loop_that_cannot_please_all_its_links_says_what_they_want_and_what_th
     assert found.n_links == 6
 
 
+def test_many_jobs_of_several_bursts_score_what_their_shifts_attain_and_none_can_improve_alone() -> None:
+    rng = np.random.default_rng(6)
+    capacity, n_ticks = 6.0, 24
+    profiles = {name: profile_from(TickedJob(tuple(rng.integers(0, 5, n_ticks).tolist()))) for name in "ABCDEF"}
+    places = {name: rng.permutation(4)[:2].tolist() for name in profiles}
+    hosts = {f"s{i}": [f"{name}{i}" for name, racks_of in places.items() if i in racks_of] for i in range(4)}
+    topology = racks(hosts, trunks={(switch, "core"): capacity for switch in hosts})
+    one = {"id": "x", "jobs": {name: [f"{name}{i}" for i in racks_of] for name, racks_of in places.items()}}
+    found = rank([one], profiles=profiles, topology=topology).candidates[0]
+    shared = [[name for name in profiles if i in places[name]] for i in range(4)]
+
+    def mean_score(shifts_s: Mapping[str, float]) -> float:
+        own = [{name: profiles[name] for name in names} for names in shared if len(names) > 1]
+        return sum(score_at(jobs, shifts_s, capacity_bps=capacity) for jobs in own) / len(own)
+
+    assert found.n_links == 2 * sum(len(names) > 1 for names in shared)
+    assert found.score_mean == pytest.approx(mean_score(found.shifts_s), abs=1e-9)
+    assert found.score_mean is not None
+    for name, tick in product(profiles, range(n_ticks)):
+        assert mean_score({**found.shifts_s, name: tick * 1e-3}) <= found.score_mean + 1e-9
+    assert found.score_mean <= (found.score_bound or 0) + 1e-12
+
+
+def test_small_rings_of_many_bursts_end_near_the_optimum_of_all_their_links() -> None:
+    rng = np.random.default_rng(5)
+    n_ticks, capacity, pairs = 40, 8.0, [("A", "B"), ("B", "C"), ("A", "C")]
+    lost = []
+    for _ in range(12):
+        jobs = {name: TickedJob(tuple((rng.random(n_ticks) < 0.4) * rng.integers(3, 10, n_ticks))) for name in "ABC"}
+        found = triangle(capacity, **{name: profile_from(job) for name, job in jobs.items()}).candidates[0]
+        rates = {name: np.array(job.rates) for name, job in jobs.items()}
+        excess = {
+            (a, b): np.array([np.maximum(0, rates[a] + np.roll(rates[b], s) - capacity).mean() for s in range(n_ticks)])
+            for a, b in pairs
+        }
+        b, c = np.meshgrid(range(n_ticks), range(n_ticks), indexing="ij")
+        total = excess["A", "B"][b] + excess["A", "C"][c] + excess["B", "C"][(c - b) % n_ticks]
+        lost.append(1 - total.min() / 3 / capacity - (found.score_mean or 0))
+    assert min(lost) >= -1e-12
+    assert max(lost) <= 0.005
+    assert sum(one < 1e-9 for one in lost) >= 8
+
+
 def test_a_tree_of_jobs_and_links_has_the_best_of_each_link_at_once() -> None:
     profiles = {"A": busy(up_s=0.12), "B": busy(up_s=0.1), "C": busy(up_s=0.14)}
     hosts = {"s1": ["a1"], "s2": ["a2", "b2"], "s3": ["b3", "c3"], "s4": ["c4"]}
@@ -321,6 +364,18 @@ def test_standing_ranks_may_be_listed_in_any_order() -> None:
         found = rank([candidate("x", A="l3 r3")], profiles=profiles, topology=mixed).candidates[0]
         assert found.score_mean == pytest.approx(0.5)
         assert found.n_links == 2
+
+
+def test_a_candidate_that_is_not_done_when_the_time_is_over_does_not_count() -> None:
+    rng = np.random.default_rng(0)
+    names = [f"j{i}" for i in range(30)]
+    profiles = {name: profile_from(TickedJob(tuple(rng.integers(0, 9, 100).tolist()))) for name in names}
+    large = {"id": "large", "jobs": {name: [f"l{i}", f"r{i}"] for i, name in enumerate(names, start=1)}}
+    topology = two_racks(100.0, a_rack=len(names))
+    assert rank([large], profiles=profiles, topology=topology).candidates[0].is_judged
+    found = rank([large], profiles=profiles, topology=topology, budget_s=0.01)
+    assert found.candidates[0].reason == "not judged: the 0.01 s given were over"
+    assert found.elapsed_s < 1
 
 
 def test_periods_that_are_too_far_apart_are_not_simulated_but_scored() -> None:

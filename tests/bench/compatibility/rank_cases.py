@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +24,10 @@ N_CANDIDATES: Final = 1000
 
 SIZES: Final = (16, 12, 8, 8, 6, 4, 4, 4)
 """Hosts of each job: 62 of 64 taken."""
+
+
+SPREAD: Final = 4.0
+"""Of a Dirichlet distribution: bursts of one job differ by half of their mean width."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +72,7 @@ def _new_job(rng: np.random.Generator) -> RankCase:
     return RankCase(name="one new job beside six", topology=topology, profiles=profiles, candidates=candidates)
 
 
-def _all_anywhere(rng: np.random.Generator) -> RankCase:
+def _all_anywhere(rng: np.random.Generator, *, n_bursts: int = 1) -> RankCase:
     """All eight jobs anew, each anywhere: nothing comes again, and all links hang together."""
     candidates = []
     for i in range(N_CANDIDATES):
@@ -75,13 +80,21 @@ def _all_anywhere(rng: np.random.Generator) -> RankCase:
         for placement in _placed(SIZES, rng.permutation(N_HOSTS)):
             jobs.setdefault(placement.job_id, []).append(placement.host)
         candidates.append({"id": str(i), "jobs": {job: sorted(hosts, key=_number) for job, hosts in jobs.items()}})
-    profiles = {f"j{i}": _profile(rng) for i in range(len(SIZES))}
+    profiles = {f"j{i}": _profile(rng, n_bursts=n_bursts) for i in range(len(SIZES))}
     return RankCase(
-        name="all eight jobs anywhere", topology=Cluster(links=leaf_spine()), profiles=profiles, candidates=candidates
+        name=f"all eight jobs anywhere, bursts an iteration: {n_bursts}",
+        topology=Cluster(links=leaf_spine()),
+        profiles=profiles,
+        candidates=candidates,
     )
 
 
-CASES: Final = {"new": _new_job, "all": _all_anywhere}
+CASES: Final[Mapping[str, Callable[[np.random.Generator], RankCase]]] = {
+    "new": _new_job,
+    "all": _all_anywhere,
+    "two bursts": partial(_all_anywhere, n_bursts=2),
+    "three bursts": partial(_all_anywhere, n_bursts=3),
+}
 
 
 def _placed(sizes: tuple[int, ...], order: np.ndarray) -> list[Placement]:
@@ -97,8 +110,14 @@ def _number(host: str) -> int:
     return int(host[1:])
 
 
-def _profile(rng: np.random.Generator) -> TrafficProfile:
-    """Return a job that is Up for 20 to 45 % of 100 or 200 ms, at the rate of its host link."""
+def _profile(rng: np.random.Generator, *, n_bursts: int = 1) -> TrafficProfile:
+    """Return a job that is Up for 20 to 45 % of 100 or 200 ms, at the rate of its host link, in bursts of any width."""
     period_s = float(rng.choice([0.1, 0.2]))
     up_s = period_s * float(rng.uniform(0.2, 0.45))
-    return TrafficProfile.from_phases(period_s=period_s, phases=[(0.0, up_s, HOST_BPS)])
+    if n_bursts == 1:
+        return TrafficProfile.from_phases(period_s=period_s, phases=[(0.0, up_s, HOST_BPS)])
+    widths_s = up_s * rng.dirichlet(np.full(n_bursts, SPREAD))
+    pauses_s = (period_s - up_s) * rng.dirichlet(np.full(n_bursts, SPREAD))
+    starts_s = np.cumsum([0.0, *(widths_s + pauses_s)[:-1]])
+    phases = [(start, width, HOST_BPS) for start, width in zip(starts_s.tolist(), widths_s.tolist(), strict=True)]
+    return TrafficProfile.from_phases(period_s=period_s, phases=phases)
