@@ -45,6 +45,15 @@ _DURATION_UNITS: Final = {
     "min": 60.0,
     "h": 3600.0,
 }
+_SHOWN_DURATIONS: Final = (
+    (172_800.0, 86_400.0, "d"),
+    (7200.0, 3600.0, "h"),
+    (120.0, 60.0, "min"),
+    (1.0, 1.0, "s"),
+    (1e-3, 1e-3, "ms"),
+)
+"""From how many seconds on a unit is shown, how long it is, and its name."""
+
 _NUMBER: Final = r"(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)"
 _RATE: Final = re.compile(rf"{_NUMBER}\s*(?P<prefix>[kKmMgGtT]?)(?P<unit>bps|bit/s|bit|b/s|B/s|Bps|)")
 _DURATION: Final = re.compile(rf"{_NUMBER}\s*(?P<unit>ns|us|µs|ms|s|min|m|h)")
@@ -116,18 +125,14 @@ def format_duration(duration_s: float | None) -> str:
 
     Examples
     --------
-    >>> format_duration(0.2551), format_duration(25.63), format_duration(None)
-    ('255.1 ms', '25.63 s', '-')
+    >>> format_duration(0.2551), format_duration(25.63), format_duration(9000.0), format_duration(None)
+    ('255.1 ms', '25.63 s', '2.5 h', '-')
     """
     if duration_s is None:
         return "-"
-    size_s = abs(duration_s)
-    if size_s >= 120:
-        return f"{duration_s / 60:.4g} min"
-    if size_s >= 1:
-        return f"{duration_s:.4g} s"
-    if size_s >= 1e-3:
-        return f"{duration_s * 1e3:.4g} ms"
+    for least_s, unit_s, unit in _SHOWN_DURATIONS:
+        if abs(duration_s) >= least_s:
+            return f"{duration_s / unit_s:.4g} {unit}"
     return f"{duration_s * 1e6:.4g} µs"
 
 

@@ -85,13 +85,17 @@ def _print(found: Compatibility, *, output: Format, explain: bool) -> None:
     """Print the answer; as CSV either a row a job or, explained, a row an overlap."""
     from pipeline.cli.compat_table import readable_jobs, readable_scores
     from pipeline.cli.explain_table import readable_bursts, readable_overlaps, readable_sides
+    from pipeline.compat.explanation.result import OVERLAP_COLUMNS
 
     told = found.explain() if explain else None
     if output is Format.JSON:
         explanation = {} if told is None else {"explanation": told.to_dict()}
         print_json({**found.to_dict(), "elapsed_s": found.elapsed_s, **explanation})
     elif output is Format.CSV:
-        print_rows(found.to_rows() if told is None else told.to_rows(), output=output)
+        if told is None:
+            print_rows(found.to_rows(), output=output)
+        else:
+            print_rows(told.to_rows(), output=output, columns=OVERLAP_COLUMNS)
     else:
         print_rows(readable_jobs(found), output=output)
         print_lines(["", *readable_scores(found)])

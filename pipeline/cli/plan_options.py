@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["BudgetOption", "Goal", "GoalOption", "PinOption", "WeightOption", "read_options"]
 
 
-NO_SHIFT: Final = frozenset({"0", "0s", "0ms"})
+NO_SHIFT: Final = re.compile(r"0+(\.0*)?\s*(ns|us|µs|ms|s|min|m|h)?")
 """Durations are positive elsewhere; a job may well be pinned to the anchor itself."""
 
 
@@ -59,18 +60,18 @@ def read_options(objective: Goal, *, weight: Iterable[str], pin: Iterable[str], 
 
     return PlanOptions(
         objective=objective.value,
-        weights=_by_job(weight, option="--weight", value_of=_size),
-        pinned=_by_job(pin, option="--pin", value_of=_shift_s),
+        weights=_by_job(weight, option="--weight", example="A=2", value_of=_size),
+        pinned=_by_job(pin, option="--pin", example="A=130ms", value_of=_shift_s),
         budget_s=None if budget is None else parse_duration_s(budget),
     )
 
 
-def _by_job(words: Iterable[str], *, option: str, value_of: Callable[[str], float]) -> dict[str, float]:
+def _by_job(words: Iterable[str], *, option: str, example: str, value_of: Callable[[str], float]) -> dict[str, float]:
     values: dict[str, float] = {}
     for word in words:
         job, equals, value = word.rpartition("=")
         if not equals or not job:
-            raise UsageError(f"{option} {word!r}: write the job's name, = and its value, such as A=2")
+            raise UsageError(f"{option} {word!r}: write the job's name, = and its value, such as {example}")
         if job in values:
             raise UsageError(f"{option} {word!r}: job {job} has a value already; give one a job")
         values[job] = value_of(value)
@@ -78,7 +79,7 @@ def _by_job(words: Iterable[str], *, option: str, value_of: Callable[[str], floa
 
 
 def _shift_s(text: str) -> float:
-    return 0.0 if text in NO_SHIFT else parse_duration_s(text)
+    return 0.0 if NO_SHIFT.fullmatch(text.strip()) else parse_duration_s(text)
 
 
 def _size(text: str) -> float:

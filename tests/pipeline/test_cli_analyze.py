@@ -13,6 +13,7 @@ import pytest
 from pipeline.analysis import Skipped
 from pipeline.cli.analysis_table import readable_omissions
 from pipeline.cli.main import main
+from pipeline.cli.plan_options import Goal, read_options
 from pipeline.cli.printer import print_lines
 from profiler.pacer import Pacer
 from tests.pipeline.analyses import analysis as made
@@ -147,10 +148,17 @@ def test_pins_that_collide_are_no_plan_to_follow(place: Path, capsys: pytest.Cap
     assert "slower than it is unmanaged" in document["plan"]["warnings"][0]
 
 
+@pytest.mark.parametrize("none", ["0", "0s", "0ms", "0us", "0µs", "0ns", "0.0 s", "0min"])
+def test_no_shift_is_a_pin_in_any_unit(none: str) -> None:
+    options = read_options(Goal.MEAN, weight=(), pin=[f"A={none}"], budget=None)
+    assert options.pinned == {"A": 0.0}
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--pin", "A"], "--pin 'A'"),
+        (["--pin", "A"], "--pin 'A': write the job's name, = and its value, such as A=130ms"),
+        (["--weight", "A"], "such as A=2"),
         (["--pin", "A=soon"], "soon"),
         (["--weight", "A=large"], "'large' is not a number"),
         (["--weight", "A=0"], "job A has weight 0"),

@@ -153,6 +153,9 @@ def test_jobs_that_fit_leave_nothing_to_explain(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.endswith(
         "after, at the best shifts: demand never exceeds 400 Mbit/s (score 1.000)\n"
     )
+    assert main(["compat", "--job", f"A={VGG}", "--capacity", "400Mbps", "--explain", "--csv"]) == 0
+    header = "link,direction,overlap,before_s,before_bytes,after_s,after_bytes"
+    assert capsys.readouterr().out.splitlines() == [header]
 
 
 def test_answer_tells_its_bound_its_method_and_its_time(capsys: pytest.CaptureFixture[str]) -> None:

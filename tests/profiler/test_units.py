@@ -38,4 +38,8 @@ def test_people_see_four_digits_and_a_unit() -> None:
     assert format_rate(0) == "0 bit/s"
     assert format_duration(0.0000123) == "12.3 µs"
     assert format_duration(600) == "10 min"
+    assert format_duration(0.255) == "255 ms"
+    assert [format_duration(t_s) for t_s in (7199, 7200, 172_799, 172_800)] == ["120 min", "2 h", "48 h", "2 d"]
+    assert format_duration(3_514_200) == "40.67 d"
+    assert format_duration(1e9) == "1.157e+04 d"
     assert format_bytes(5_200_000) == "5.2 MB"

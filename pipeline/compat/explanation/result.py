@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from pipeline.compat.explanation.overlaps import Overlap, Side
     from pipeline.compat.explanation.scenes import Scenes
 
-__all__ = ["Explanation", "explain_scenes"]
+__all__ = ["OVERLAP_COLUMNS", "Explanation", "explain_scenes"]
+
+OVERLAP_COLUMNS: Final = ("link", "direction", "overlap", "before_s", "before_bytes", "after_s", "after_bytes")
+"""Of the rows of an explanation, of which there are none where nothing overlaps."""
 
 MAX_OVERLAPS: Final = 20
 """More overlaps than this nobody reads: the least are told of together."""
@@ -62,16 +65,14 @@ class Explanation(Tabular):
         if self.rest is not None:
             told.append(("all others", self.rest))
         return [
-            {
-                "link": self.link,
-                "direction": self.direction,
-                "overlap": label,
-                "before_s": overlap.before_s,
-                "before_bytes": overlap.before_bytes,
-                "after_s": overlap.after_s,
-                "after_bytes": overlap.after_bytes,
-            }
-            for label, overlap in told
+            dict(
+                zip(
+                    OVERLAP_COLUMNS,
+                    (self.link, self.direction, label, one.before_s, one.before_bytes, one.after_s, one.after_bytes),
+                    strict=True,
+                )
+            )
+            for label, one in told
         ]
 
     def plot(self) -> alt.Chart:
