@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.compat.evidence import Evidence
 from pipeline.compat.hold import slip_of
+from pipeline.compat.pacing import lead_of
 from pipeline.compat.plateaus import with_ranges
 from pipeline.compat.prediction import predict
 from pipeline.compat.result import JobShift
@@ -117,6 +118,8 @@ def _needed_s(findings: Findings) -> float:
 
 def _best_shifts(findings: Findings) -> tuple[JobShift, ...]:
     placed = zip(findings.members.demands, findings.best.shifts_ns, findings.ranges, strict=True)
+    profiles = findings.members.profiles
     return tuple(
-        with_ranges(JobShift(job=name, shift_s=shift_ns / NS_PER_S), ranges) for name, shift_ns, ranges in placed
+        with_ranges(JobShift(job=name, shift_s=shift_ns / NS_PER_S, lead_s=lead_of(profiles[name])), ranges)
+        for name, shift_ns, ranges in placed
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pipeline.compat.bounds import lower_bound
 from pipeline.compat.demand import demand_of
 from pipeline.compat.groups import Group
-from pipeline.compat.pacing import held_profile, plan_slots
+from pipeline.compat.pacing import held_profile, lead_of, plan_slots
 from pipeline.compat.plateaus import ranges_of, with_ranges
 from pipeline.compat.result import JobShift
 from pipeline.compat.solver import place_jobs
@@ -72,6 +72,7 @@ def paced_shifts(
             JobShift(
                 job=name,
                 shift_s=shift_ns / NS_PER_S,
+                lead_s=lead_of(profiles[name]),
                 pace_period_s=slots.slot_s[name],
                 stretch_frac=slots.stretch_frac[name],
             ),

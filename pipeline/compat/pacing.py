@@ -16,7 +16,7 @@ from profiler.units import NS_PER_S
 if TYPE_CHECKING:
     from profiler.phases import TrafficProfile
 
-__all__ = ["SlotPlan", "held_profile", "plan_slots", "stretch_of"]
+__all__ = ["SlotPlan", "held_profile", "lead_of", "plan_slots", "stretch_of"]
 
 JITTER_AT: Final = (0.03, 0.08)
 STRETCH_AT: Final = (0.02, 0.045)
@@ -96,6 +96,11 @@ def held_profile(profile: TrafficProfile, *, slot_s: float) -> TrafficProfile:
     first_s = phases[0].start_s
     held = [replace(phase, start_s=(first_s + (phase.start_s - first_s) % period_s) % slot_s) for phase in phases]
     return replace(profile, period_s=slot_s, period_error_s=None, phases=tuple(held), fold_bps=np.zeros(0))
+
+
+def lead_of(profile: TrafficProfile) -> float:
+    """Return the time from a periodic profile's time zero to the beginning of its communication, in seconds."""
+    return from_beginning(profile.phases)[0].start_s
 
 
 def _period_s(name: str, profile: TrafficProfile) -> float:

@@ -27,9 +27,10 @@ VERDICTS: Final[tuple[Verdict, ...]] = ("uncontended", "compatible", "paced", "f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobShift:
-    """Advice for one job: begin an iteration ``shift_s`` after the common anchor.
+    """Advice for one job: begin an iteration ``shift_s`` after the common anchor, to communicate ``lead_s`` later.
 
-    An iteration begins at the profile's time zero, which in a measured profile is the start of its first Up phase.
+    An iteration begins at the profile's time zero, which in a measured profile is the start of its first Up phase, so
+    that ``lead_s`` is 0. A pacer holds communication, so its slots start at ``communication_s``, the sum of both.
     ``pace_period_s`` is the slot period to hold (None: do not pace) and ``stretch_frac`` what that adds to the job's
     own period, as a fraction of it.
 
@@ -41,11 +42,17 @@ class JobShift:
 
     job: str
     shift_s: float
+    lead_s: float = 0.0
     pace_period_s: float | None = None
     stretch_frac: float | None = None
     repeat_s: float | None = None
     plateau_s: tuple[float, float] | None = None
     good_shifts_s: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def communication_s(self) -> float:
+        """Start of an iteration's communication after the common anchor, in seconds."""
+        return self.shift_s + self.lead_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +154,7 @@ class Compatibility(Tabular):
                 "score_best": self.score_best,
                 "advised": self.advises_shifts,
                 "shift_s": advice[job].shift_s if job in advice else None,
+                "lead_s": advice[job].lead_s if job in advice else None,
                 "pace_period_s": advice[job].pace_period_s if job in advice else None,
                 "stretch_frac": advice[job].stretch_frac if job in advice else None,
                 "plateau_low_s": _end(advice.get(job), 0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pipeline.report.verdicts import needs_change
 from profiler.units import format_duration
@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Advice", "advise"]
 
+NS_DIGITS: Final = 9
+"""Shifts are whole ns: what sums of them differ by below that is rounding."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
     """Advice for one job; the one that ``leads`` sets the beat of those it meets.
 
     ``sentence`` speaks to the job's owner, ``naming`` to everybody.
+    ``shift_s`` is when its iterations begin, as in the plan; sentences and snippet tell when they communicate.
     ``hold_s`` is how long the shift lasts without pacing: infinite if for good, None if not known; ``must_be_held``
     that this is not enough. ``snippet`` sets the shift, and is empty where there is no slot to do it by.
     """
@@ -53,7 +57,8 @@ def advise(analysis: Analysis) -> list[Advice]:
     helped = [link for link in analysis.links if needs_change(link)]
     advice: list[Advice] = []
     for group in _groups(helped):
-        shifts = sorted((planned[job] for job in group if job in planned), key=lambda shift: (shift.shift_s, shift.job))
+        shifts = [planned[job] for job in group if job in planned]
+        shifts.sort(key=lambda shift: (shift.communication_s, shift.job))
         advice.extend(_advise(shift, leader=shifts[0], links=helped) for shift in shifts)
     return advice
 
@@ -80,19 +85,22 @@ def _sentence(shift: JobShift, leader: JobShift, *, whose: str) -> str:
     every = "" if shift.pace_period_s is None else f", every {format_duration(shift.pace_period_s)}"
     if shift.job == leader.job:
         return f"Let {whose} all-reduce set the beat{every}."
-    later_s = shift.shift_s - leader.shift_s
+    later_s = round(shift.communication_s - leader.communication_s, NS_DIGITS)
+    if shift.pace_period_s is not None and shift.pace_period_s == leader.pace_period_s:
+        later_s %= shift.pace_period_s
     if later_s == 0:
         return f"Start {whose} all-reduce together with {leader.job}'s{every}."
     if shift.pace_period_s == leader.pace_period_s:
         return f"Start {whose} all-reduce {format_duration(later_s)} after {leader.job}'s{every}."
-    return f"Start {whose} all-reduce {format_duration(shift.shift_s)} after the common anchor{every}."
+    return f"Start {whose} all-reduce {format_duration(shift.communication_s)} after the common anchor{every}."
 
 
 def _snippet(shift: JobShift) -> str:
     if shift.pace_period_s is None:
         return ""
+    slot = f"period_s={shift.pace_period_s:.9g}, shift_s={shift.communication_s:.9g}"
     return (
-        f"pacer = Pacer(period_s={shift.pace_period_s:.9g}, shift_s={shift.shift_s:.9g})  # once, before the loop\n"
+        f"pacer = Pacer({slot})  # once, before the loop\n"
         "pacer.wait()  # in the loop, right before the iteration's first all-reduce"
     )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ShiftPlan"]
 
-ROW_COLUMNS: Final = ("job", "shift_s", "pace_period_s", "stretch_frac")
+ROW_COLUMNS: Final = ("job", "shift_s", "lead_s", "pace_period_s", "stretch_frac")
 """Of a shift that suits several links; plateaus are those of one link alone."""
 
 

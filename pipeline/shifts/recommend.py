@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipeline.affinity import affinity_of
 from pipeline.compat.result import JobShift
 from pipeline.deadline import Deadline
 from pipeline.shifts.component import plan_components
+from pipeline.shifts.leads import leads_of
 from pipeline.shifts.options import PlanOptions
 from pipeline.shifts.plan import ShiftPlan
 from pipeline.shifts.tally import Tally
@@ -79,10 +81,11 @@ def recommend_shifts(
     parts = plan_components(components, options=options, deadline=deadline)
     for part in parts:
         shifts.update(part.shifts)
+    leads_s = leads_of(links)
     tally = Tally.of_all(layout.tally for part in parts for layout in part.layouts)
     score = tally.score(options.objective)
     return ShiftPlan(
-        shifts=tuple(shifts.values()),
+        shifts=tuple(replace(shift, lead_s=leads_s[job]) for job, shift in shifts.items()),
         gap=max(0.0, tally.best_score(options.objective) - score),
         score=score,
         score_random=tally.random_score(options.objective),

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.analysis import Analysis, Skipped
 from pipeline.compat.result import VERDICTS, JobShift
-from pipeline.report.advice import advise
+from pipeline.report.advice import Advice, advise
 from pipeline.report.headline import caveats, expect, headline, lead
 from pipeline.report.summary import summarize
 from pipeline.report.verdicts import VERDICT_WORDS, explain_verdict, score_lines, severity
@@ -181,6 +181,35 @@ def test_jobs_of_different_slots_are_told_their_time_after_the_anchor() -> None:
     assert advise(analysis(unlike))[1].sentence == (
         "Start its all-reduce 133 ms after the common anchor, every 532 ms."
     )
+
+
+def test_words_count_from_where_jobs_communicate_not_from_where_their_iterations_begin() -> None:
+    trunk = paced_link()
+    a, b = trunk.compatibility.shifts
+
+    def advised(*shifts: JobShift) -> list[Advice]:
+        return advise(analysis(replace(trunk, compatibility=replace(trunk.compatibility, shifts=shifts))))
+
+    first, second = advised(a, replace(b, shift_s=0.033, lead_s=0.1))
+    assert second.sentence == "Start its all-reduce 133 ms after A's, every 266 ms."
+    assert "shift_s=0.133)" in second.snippet
+    assert second.shift_s == 0.033
+
+    # B communicates at 233 ms, A at 100 ms and every 266 ms from there.
+    both = advised(replace(a, lead_s=0.1), replace(b, lead_s=0.1))
+    assert [advice.leads for advice in both] == [True, False]
+    assert both[1].sentence == "Start its all-reduce 133 ms after A's, every 266 ms."
+    # 0.25 + 0.149 s is a slot and 133 ms.
+    assert advised(a, replace(b, shift_s=0.25, lead_s=0.149))[1].sentence == second.sentence
+    # Sums that differ by rounding only: 0.1 + 0.2 and 0.3.
+    together = advised(replace(a, shift_s=0.1, lead_s=0.2), replace(b, shift_s=0.3))
+    assert any("together with" in advice.sentence for advice in together)
+
+    first, second = advised(replace(a, lead_s=0.2), replace(b, shift_s=0.1))
+    assert (first.job, first.leads) == ("B", True)
+    assert second.sentence == "Start its all-reduce 100 ms after B's, every 266 ms."
+    unlike = advised(a, replace(b, shift_s=0.033, lead_s=0.1, pace_period_s=2 * SLOT_S))[1]
+    assert unlike.sentence == "Start its all-reduce 133 ms after the common anchor, every 532 ms."
 
 
 def test_a_shift_without_pacing_says_how_long_it_lasts() -> None:

@@ -153,7 +153,7 @@ def test_the_pacer_follows_the_document(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(document))
     assert Pacer.from_plan(path, job="B").is_on
-    assert plan.to_arrow().column_names == ["job", "shift_s", "pace_period_s", "stretch_frac"]
+    assert plan.to_arrow().column_names == ["job", "shift_s", "lead_s", "pace_period_s", "stretch_frac"]
 
 
 def growing_chain(n_jobs: int, *, ratio: float) -> list[SolvedJobs]:
