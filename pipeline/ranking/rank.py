@@ -74,7 +74,8 @@ def rank(
     -----
     A link's score is ``1 - E/C`` (`pipeline.solve`), that of a candidate the mean over its links as in CASSINI [1]_;
     but links that hang together in a loop are scored with one shift a job for all of them. Problems and components
-    that come again in another candidate are solved once.
+    that come again in another candidate are solved once. Shifts of three jobs and more are the best that descents
+    find, without the proof that `pipeline.solve` seeks for one link.
 
     From the best on, a group of equals takes in every candidate within `TIES` of its first and best, and within a
     group the caller's order counts. So every candidate of a group is better than every one of the next.
