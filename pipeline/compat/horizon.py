@@ -22,7 +22,7 @@ from pipeline.compat.relations import relation_between, tie_periods
 from pipeline.compat.timeline import Circle, Window
 from pipeline.compat.turns import Turns
 from pipeline.compat.window_bound import window_bound
-from pipeline.compat.window_search import place_in_window
+from pipeline.compat.window_search import WORTH_FRAC, place_in_window
 from pipeline.deadline import NEVER
 from profiler.errors import UsageError
 from profiler.units import NS_PER_S
@@ -206,14 +206,23 @@ def _over_turns(best: BestShifts, search: _Search, *, horizon_ns: int) -> BestSh
     if turns.rest is None:
         return best
     bound_bps = turns.mean(circle_bps=best.bound_bps, rest_bps=window_bound(turns.rest))
-    excess_bps = turns.at(best.shifts_ns)
-    return replace(
-        best,
-        excess_bps=excess_bps,
-        bound_bps=min(bound_bps, excess_bps),
-        timeline=turns,
-        method=best.method + OVER_HORIZON,
+    shifts_ns, excess_bps = _begun_best(turns, best.shifts_ns)
+    best = replace(
+        best, shifts_ns=shifts_ns, excess_bps=excess_bps, bound_bps=min(bound_bps, excess_bps), timeline=turns
     )
+    # The last circle, cut off, may have better shifts of its own, which no kernel looked for.
+    return replace(best, method=(best.method if best.is_proved else "coordinate descent") + OVER_HORIZON)
+
+
+def _begun_best(turns: Turns, shifts_ns: tuple[int, ...]) -> tuple[tuple[int, ...], float]:
+    """Return the shifts with their excess, all later by as much as is best for the last circle if that gains enough."""
+    excess_bps = turns.at(shifts_ns)
+    later_ns = turns.best_begin_ns(shifts_ns)
+    begun_ns = tuple((shift + later_ns) % d.period_ns for shift, d in zip(shifts_ns, turns.demands, strict=True))
+    begun_bps = turns.at(begun_ns)
+    if begun_bps < excess_bps - WORTH_FRAC * turns.excess.capacity_bps:
+        return begun_ns, begun_bps
+    return shifts_ns, excess_bps
 
 
 def _over_window(window: Window, search: _Search) -> BestShifts:
@@ -227,7 +236,6 @@ def _over_window(window: Window, search: _Search) -> BestShifts:
         demands=tuple(window.demands),
         shifts_ns=found.shifts_ns,
         excess_bps=found.excess_bps,
-        # Not what was found for two: that moves one job alone, and all together may begin elsewhere in the window.
         bound_bps=min(bound_bps, found.excess_bps),
         horizon_s=length_s,
         hold_s=window_hold_s(placed, length_s=length_s),

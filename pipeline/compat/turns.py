@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from pipeline.compat.demand import superpose
 from pipeline.compat.kernel import add_curves
 from pipeline.compat.timeline import Circle, Window, excess_at
 
@@ -68,6 +71,24 @@ class Turns:
         """Return the mean excess of all demands at given shifts."""
         rest_bps = excess_at(self.rest, shifts_ns) if self.rest else 0.0
         return self.mean(circle_bps=excess_at(self.circle, shifts_ns), rest_bps=rest_bps)
+
+    def best_begin_ns(self, shifts_ns: Sequence[int]) -> int:
+        """Return by how much to begin all demands later, so that the rest of a circle costs least.
+
+        Notes
+        -----
+        What begins later by a circle is the same, and whole circles cost the same whenever they begin. So the rest is a
+        stretch of the circle that slides over it: its excess is least where one of its ends lies on an edge.
+        """
+        circle_ns, rest_ns = self.circle_ns, self.length_ns % self.circle_ns
+        total = superpose(self.demands, shifts_ns=shifts_ns, length_ns=circle_ns)
+        begins_ns = np.concatenate([[0], total.edges_ns, (total.edges_ns - rest_ns) % circle_ns])
+        edges_ns = np.append(total.edges_ns, circle_ns)
+        until = np.concatenate([[0.0], np.cumsum(self.excess(total.rate_bps) * np.diff(edges_ns))])
+        ends_ns = begins_ns + rest_ns
+        whole = ends_ns // circle_ns * until[-1]
+        costs = whole + np.interp(ends_ns % circle_ns, edges_ns, until) - np.interp(begins_ns, edges_ns, until)
+        return int(-begins_ns[int(costs.argmin())] % circle_ns)
 
     def board(self) -> Board:
         """Return the demands as compiled loops take them: over the whole of the time."""

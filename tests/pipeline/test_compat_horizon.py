@@ -16,7 +16,7 @@ from pipeline.compat.relations import Beat
 from pipeline.compat.timeline import Window, excess_at
 from pipeline.compat.turns import Turns
 from pipeline.compat.window_bound import window_bound
-from pipeline.compat.window_search import place_in_window
+from pipeline.compat.window_search import WORTH_FRAC, place_in_window
 from pipeline.deadline import Deadline
 from profiler.errors import UsageError
 from tests.pipeline.jobs import CAPACITY_BPS, demand_from, ticked_jobs, vgg
@@ -65,6 +65,32 @@ def test_score_of_two_jobs_is_that_of_the_horizon_and_no_shifts_cross_the_gap(
     assert found.bound_bps <= found.excess_bps
     assert found.timeline is not None
     assert excess_at(found.timeline, found.shifts_ns) == pytest.approx(found.excess_bps, abs=EXACT)
+
+
+@pytest.mark.parametrize("periods", [(120, 94), (61, 139), (97, 97), (83, 120)])
+def test_all_begin_where_the_window_cuts_off_most_of_their_overlap(periods: tuple[int, int]) -> None:
+    jobs = [TickedJob((1,) * round(0.4 * n) + (0,) * (n - round(0.4 * n))) for n in periods]
+    found = over(jobs, 1, length=300)
+    t = np.arange(300) + 0.5
+    ups = [[((t - shift) % n < round(0.4 * n)) for shift in range(n)] for n in periods]
+    best = min(float((a & b).mean()) for a in ups[0] for b in ups[1])
+    assert found.excess_bps <= best + WORTH_FRAC
+    assert found.bound_bps <= best + EXACT
+    if not found.is_proved:
+        assert found.method == "coordinate descent over the horizon"
+
+
+@settings(max_examples=60, deadline=None)
+@given(EQUAL, CAPACITIES, LENGTHS)
+def test_best_begin_of_jobs_at_their_shifts_is_that_of_every_tick(
+    jobs: list[TickedJob], capacity: int, length: int
+) -> None:
+    period = jobs[0].period
+    demands, excess = [demand_from(job) for job in jobs], Excess.over(capacity)
+    turns = Turns(demands=demands, excess=excess, length_ns=length, circle_ns=period)
+    begin = turns.best_begin_ns((0, 1))
+    least_bps = min(float(window_excess(jobs, [t, t + 1], capacity, length=length)) for t in range(period))
+    assert turns.at([begin % period, (begin + 1) % period]) == pytest.approx(least_bps, abs=EXACT)
 
 
 @settings(max_examples=40, deadline=None)
