@@ -153,7 +153,7 @@ class Analysis(Tabular):
         shifts = [
             {
                 "job_id": shift.job,
-                "shift_s": shift.shift_s,
+                "shift_s": shift.communication_s,
                 "pace_period_s": shift.pace_period_s,
                 "stretch_frac": shift.stretch_frac,
                 "hold_s": holds.get(shift.job),

@@ -136,7 +136,7 @@ def _predicted(trials: Sequence[Trial], mode: Mode, job: str, *, for_s: float = 
     return {
         **summary_s(times_s),
         "adjustments_per_min": fmean(run.adjustments_per_min for run in runs),
-        "n_let_go": sum(run.n_let_go for run in runs) * for_s / fsum(times_s),
+        "n_let_go": sum(run.n_let_go for run in runs) * for_s / fsum(run.span_s for run in runs),
     }
 
 

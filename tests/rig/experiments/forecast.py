@@ -129,6 +129,6 @@ def _job_row(job: str, profile: TrafficProfile, slot: JobShift | None) -> dict[s
         "duty_frac": profile.duty_frac,
         "jitter_frac": profile.jitter_frac,
         "pace_period_s": slot.pace_period_s if slot else None,
-        "shift_s": slot.shift_s if slot else None,
+        "shift_s": slot.communication_s if slot else None,
         "stretch_frac": slot.stretch_frac if slot else None,
     }
