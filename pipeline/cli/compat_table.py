@@ -42,7 +42,8 @@ def readable_scores(found: Compatibility) -> list[str]:
     """Return lines with the verdict and its reason, the scores that are known, and how good the best is."""
     scores = {name: getattr(found, f"score_{name}") for name in _SCORES}
     known = ", ".join(f"{name} {score:.3f}{_aside(name, found)}" for name, score in scores.items() if score is not None)
-    return [f"{found.verdict}: {found.reason}", f"scores: {known}", _proof(found)]
+    judged = f"{found.verdict}: {found.reason}"
+    return [judged, f"scores: {known}", _proof(found)] if known else [judged]
 
 
 def _stretches(ranges_s: Sequence[tuple[float, float]]) -> str:
@@ -53,6 +54,8 @@ def _stretches(ranges_s: Sequence[tuple[float, float]]) -> str:
 
 def _aside(name: str, found: Compatibility) -> str:
     """Return what a score needs to be understood."""
+    if name == "cassini":
+        return " (claimed by the 5-degree grid)"
     if name != "robust" or found.score_worst is None or found.jitter_frac is None:
         return ""
     return f" (each job off by up to {found.jitter_frac:.0%} of its period; at worst {found.score_worst:.3f})"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pipeline.compat.demand import demand_of
+from pipeline.compat.evidence import ROUNDING_FRAC
 from pipeline.compat.levels import Levels, independent_levels
 from profiler.errors import UsageError
 
@@ -44,7 +45,8 @@ class Members:
     flattened
         Those of them of which only the mean rate is known.
     unseen
-        Those of them of which no counter could be read, or not even the mean rate is known.
+        Those of them of which no counter could be read, or not even the mean rate is known: with one of these on a
+        link no score can be said.
     """
 
     profiles: Mapping[str, TrafficProfile]
@@ -70,6 +72,19 @@ class Members:
     def peak_bps(self) -> float:
         """Demand if all peaks meet."""
         return self.background_peak_bps + sum(demand.peak_bps for demand in self.demands.values())
+
+    @property
+    def n_sending(self) -> int:
+        """Number of periodic jobs that send anything at all."""
+        return sum(demand.peak_bps > 0 for demand in self.demands.values())
+
+    def exceeds(self, capacity_bps: float) -> bool:
+        """Return whether the mean demand is more than a capacity, by more than the rounding of a sum."""
+        return self.mean_bps > capacity_bps * (1 + ROUNDING_FRAC)
+
+    def fits(self, capacity_bps: float) -> bool:
+        """Return whether all peaks together find room in a capacity, but for the rounding of a sum."""
+        return self.peak_bps <= capacity_bps * (1 + ROUNDING_FRAC)
 
     @property
     def is_exact(self) -> bool:

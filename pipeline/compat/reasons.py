@@ -11,16 +11,18 @@ from profiler.units import format_duration, format_rate
 
 if TYPE_CHECKING:
     from pipeline.compat.evidence import Evidence
-    from pipeline.compat.hold import Slip
+    from pipeline.compat.loss import Loss
     from pipeline.compat.members import Members
     from pipeline.compat.prediction import Prediction
 
 __all__ = [
+    "as_lasting",
     "beside_chance",
     "cost_of_slots",
     "gain_beside_unknown",
-    "how_they_slip",
+    "how_a_job_loses",
     "outcome_of",
+    "slots_for_too_much",
     "too_much_demand",
     "why_unfit",
     "why_unheld",
@@ -59,26 +61,65 @@ def beside_chance(evidence: Evidence) -> str:
     return f"{evidence.score_random:.3f} by chance{now}"
 
 
-def why_unheld(evidence: Evidence) -> str:
-    """Return why a mere shift does not do."""
+def as_lasting(evidence: Evidence) -> str:
+    """Return for how long shifts bring what they score: bursts that still collide get longer and move from there."""
+    if math.isinf(evidence.hold_s):
+        return "and stay so for good" if evidence.is_clear else "though what still collides moves them from there"
+    for_how_long = f"for {format_duration(evidence.hold_s)}{_how_they_slip(evidence)}"
+    return f"and stay so {for_how_long}" if evidence.is_clear else f"{for_how_long} at most"
+
+
+def how_a_job_loses(loss: Loss) -> str:
+    """Return what a plan does to a job that is better off without it."""
+    figures = {"in the mean": (loss.now.mean_s, loss.planned.mean_s)}
+    figures["at the 90th percentile"] = (loss.now.p90_s, loss.planned.p90_s)
+    told = " and ".join(
+        f"from {format_duration(now_s)} to {format_duration(then_s)} {at}" for at, (now_s, then_s) in figures.items()
+    )
+    stretched = f"slots stretch job {loss.now.job} by {loss.stretch_frac:.0%}, and its"
+    whose = stretched if loss.stretch_frac > 0 else f"job {loss.now.job}'s"
+    return f"{whose} iterations would go {told}"
+
+
+def slots_for_too_much(evidence: Evidence, prediction: Prediction) -> str:
+    """Return what slots that slow jobs down to what the link carries would bring, though demand is too much."""
+    return (
+        f"slots of {format_duration(evidence.slot_s)} would slow every job down to what the link carries (score "
+        f"{evidence.score_paced:.3f}). {outcome_of(prediction, plan='paced')}; {cost_of_slots(evidence, prediction)}"
+    )
+
+
+def why_unheld(evidence: Evidence, *, losers: Sequence[Loss] = ()) -> str:
+    """Return why a mere shift does not do; ``losers`` are the jobs that it makes slower though it lasts."""
     if not evidence.shares_beat:
         return "the periods have no beat in common, so no shift lasts"
     scores = f"{evidence.score_best:.3f} against {beside_chance(evidence)}"
     if evidence.gain < MIN_GAIN:
         return f"the best shift scores {scores}, a gain of less than {MIN_GAIN:.0%} of the capacity"
+    if losers:
+        return (
+            f"a shift alone scores {scores}, but what still collides is at the cost of one job: simulated, "
+            f"{how_a_job_loses(losers[0])}"
+        )
     if math.isinf(evidence.hold_s):
         return f"a shift alone scores no more than {scores}"
     lost = "one iteration"
     if evidence.hold_s >= evidence.period_s:
         lost = format_duration(float(f"{evidence.hold_s:.1g}"))
-    return f"a shift alone may be lost within {lost}{how_they_slip(evidence.slip)}"
+    return f"a shift alone may be lost within {lost}{_how_they_slip(evidence)}"
 
 
-def how_they_slip(slip: Slip) -> str:
-    """Return how phases move, if they do."""
-    moves = {"drift": slip.drift_s, "wander": slip.wander_s}
+def _how_they_slip(evidence: Evidence) -> str:
+    """Return how phases move, if they do, and what of that nobody measured."""
+    moves = {"drift": evidence.slip.drift_s, "wander": evidence.slip.wander_s}
     told = [f"{how} by {format_duration(float(f'{by_s:.2g}'))}" for how, by_s in moves.items() if by_s > 0]
-    return f", as the bursts {' and '.join(told)} an iteration against each other" if told else ""
+    if not told:
+        return ""
+    taken = ""
+    if evidence.unmeasured:
+        jobs = ", ".join(evidence.unmeasured)
+        taken = f" (the jitter of job {jobs} is taken as {evidence.taken_jitter_frac:.0%}, not measured)"
+    return f", as the bursts {' and '.join(told)} an iteration against each other{taken}"
 
 
 def why_unknown(members: Members) -> str:
@@ -92,8 +133,8 @@ def why_unknown(members: Members) -> str:
         )
     if members.unseen:
         reasons.append(
-            f"no counter was read for job {', '.join(members.unseen)}, so what it sends is not known and nothing was "
-            "counted for it; record the ports of its hosts"
+            f"nothing is known of how much job {', '.join(members.unseen)} sends, so the link cannot be scored: record "
+            "the ports of its hosts, or give its mean rate"
         )
     return "; ".join(reasons)
 
@@ -108,7 +149,7 @@ def _how_counted(members: Members, erratic: Sequence[str]) -> str:
 
 def gain_beside_unknown(members: Members, evidence: Evidence | None) -> str:
     """Return what shifting the other jobs would bring beside those that cannot be predicted."""
-    if evidence is None or len(members.profiles) < 2 or evidence.gain < MIN_GAIN:
+    if evidence is None or members.unseen or len(members.profiles) < 2 or evidence.gain < MIN_GAIN:
         return ""
     return (
         f"; beside it, jobs {', '.join(members.profiles)} at their best shifts score {evidence.score_best:.3f} against "

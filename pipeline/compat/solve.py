@@ -101,6 +101,8 @@ def solve(  # noqa: PLR0913 - the one call that users make, and all but two have
         answer = _with_beat(findings, rng=rng)
     else:
         answer = _without_beat(members, capacity_bps=capacity_bps)
+    if members.unseen:
+        answer = _unscored(answer)
     return replace(
         answer,
         link=link,
@@ -165,11 +167,27 @@ def _without_beat(members: Members, *, capacity_bps: float) -> Compatibility:
     )
 
 
+def _unscored(answer: Compatibility) -> Compatibility:
+    """Return the answer for a link of which some of the traffic is not known at all."""
+    return replace(
+        answer,
+        score_now=None,
+        score_best=None,
+        score_random=None,
+        score_cassini=None,
+        score_paced=None,
+        score_robust=None,
+        score_worst=None,
+        gap=None,
+        is_proved=False,
+    )
+
+
 def _warnings(members: Members, *, findings: Findings | None) -> tuple[str, ...]:
     how = dict.fromkeys(members.unknown, "by how much of the time it takes which rate")
     how |= dict.fromkeys(members.flattened, "at its mean rate, the only one that is known")
     warnings = [
-        f"job {name} has no counter: nothing was counted for it"
+        f"job {name}: nothing is known of how much it sends, so there are no scores"
         if name in members.unseen
         else f"job {name} has no period: counted {how[name]}, and it gets no shift"
         for name in members.unknown

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+from pipeline.compat import interleaved
 from pipeline.compat.members import members_of
 from pipeline.compat.pacing import SlotPlan
-from pipeline.compat.relations import beat_of, relation_between
-from pipeline.simulation.job import jitter_of
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -19,23 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["is_interleaved", "present_slots"]
 
-MAX_JITTER_FRAC: Final = 0.015
-"""Iterations that collide now and then, or that nobody holds, spread by more."""
-
-MAX_SCORE_LOSS: Final = 0.01
-
 
 def is_interleaved(link: SolvedLink) -> bool:
-    """Return whether measured jobs have one period within its errors, little jitter, and now as good as the best score.
-
-    A plan for such jobs must not be another one: each slot is longer than the period it is for, so that following
-    advice on what already follows advice would make them slower every time.
-    """
+    """Return whether the jobs of a link need no other plan than to stay as they are, by the rule that `solve` has."""
     found = link.compatibility
-    if found.score_now is None or found.score_best is None or found.score_now < found.score_best - MAX_SCORE_LOSS:
-        return False
     profiles = list(members_of(link.demands).profiles.values())
-    return all(_is_steady(profile) for profile in profiles) and _have_one_period(profiles)
+    return interleaved.is_interleaved(profiles, score_now=found.score_now, score_best=found.score_best)
 
 
 def present_slots(profiles: Mapping[str, TrafficProfile]) -> SlotPlan | None:
@@ -47,19 +34,9 @@ def present_slots(profiles: Mapping[str, TrafficProfile]) -> SlotPlan | None:
     longest_s = math.ceil(max(period_s.values()) * NS_PER_S) / NS_PER_S
     if all(profile.period_error_s is None for profile in profiles.values()):
         slot_s = period_s
-    elif _have_one_period(list(profiles.values())):
+    elif interleaved.have_one_period(list(profiles.values())):
         slot_s = dict.fromkeys(profiles, longest_s)
     else:
         return None
     stretch_frac = {job: slot_s[job] / period_s[job] - 1 for job in profiles}
     return SlotPlan(period_s=longest_s, slot_s=slot_s, stretch_frac=stretch_frac)
-
-
-def _is_steady(profile: TrafficProfile) -> bool:
-    return profile.period_error_s is not None and jitter_of(profile) <= MAX_JITTER_FRAC
-
-
-def _have_one_period(profiles: Sequence[TrafficProfile]) -> bool:
-    beats = [beat_of(profile, jitter_frac=jitter_of(profile)) for profile in profiles]
-    relations = [relation_between(a, b) for a, b in combinations(beats, 2)]
-    return all((one.p, one.q) == (1, 1) and one.is_plausible for one in relations)

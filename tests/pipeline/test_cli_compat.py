@@ -184,6 +184,20 @@ def test_senseless_option_is_refused(options: list[str], problem: str, capsys: p
     assert problem in capsys.readouterr().err
 
 
+def test_the_score_of_the_grid_is_called_a_claim(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compat", "--job", f"A={VGG}", "--job", f"B={VGG}", "--capacity", "400Mbps"]) == 0
+    assert "cassini 1.000 (claimed by the 5-degree grid)" in capsys.readouterr().out
+
+
+def test_link_with_a_job_of_no_known_rate_shows_no_scores(capsys: pytest.CaptureFixture[str]) -> None:
+    nothing = '{"kind": "profile", "version": 1, "series": [{"status": "aperiodic"}]}'
+    jobs = ["--job", f"A={VGG}", "--job", f"B={VGG}", "--job", f"C={nothing}"]
+    assert main(["compat", *jobs, "--capacity", "400Mbps"]) == 3
+    told = capsys.readouterr().out
+    assert "give its mean rate" in told
+    assert "score" not in told.replace("cannot be scored", "")
+
+
 def test_horizon_is_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     jobs = ["--job", f"A={VGG}", "--job", f"B={VGG}", "--capacity", "400Mbps", "--json"]
     assert main(["compat", *jobs, "--horizon", "300s"]) == 0

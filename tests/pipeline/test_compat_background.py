@@ -90,8 +90,11 @@ def test_traffic_of_which_no_rate_is_known_is_not_counted_at_a_mean() -> None:
     nothing = TrafficProfile(status="aperiodic", fold_bps=np.zeros(0))
     answer = solve({"A": vgg(), "B": vgg(), "other": nothing}, capacity_bps=CAPACITY_BPS)
     assert answer.verdict == "unknown"
-    assert "what it sends is not known and nothing was counted for it" in answer.reason
-    assert answer.warnings == ("job other has no counter: nothing was counted for it",)
+    assert "nothing is known of how much job other sends, so the link cannot be scored" in answer.reason
+    assert answer.warnings == ("job other: nothing is known of how much it sends, so there are no scores",)
+    scores = [key for key in answer.to_dict() if key.startswith("score_")]
+    assert [getattr(answer, key) for key in (*scores, "gap", "bound")] == [None] * (len(scores) + 2)
+    assert not answer.is_proved
 
 
 def test_reason_tells_how_the_unknown_was_counted_and_what_shifts_bring_beside_it() -> None:
