@@ -77,8 +77,8 @@ def _settle(link: LinkAnalysis, plan: ShiftPlan, *, shifts: Mapping[str, JobShif
     planned = replace(found, shifts=tuple(shifts[shift.job] for shift in found.shifts))
     if is_interleaved(link) and all((shift.stretch_frac or 0.0) <= PRESENT_FRAC for shift in planned.shifts):
         return replace(link, is_interleaved=True, compatibility=_kept(planned))
-    if (link.link, link.direction) in plan.left_out:
-        return replace(link, compatibility=_left_out(planned))
+    if (why := plan.why_left_out.get((link.link, link.direction))) is not None:
+        return replace(link, compatibility=_left_out(planned, why=why))
     has_own_slots = _slots_s(found) == _slots_s(planned)
     if found.verdict == "compatible" or has_own_slots or not _slots_s(planned).keys() <= plan.planned.keys():
         return replace(link, compatibility=planned if found.verdict == "compatible" else found)
@@ -93,18 +93,9 @@ def _kept(planned: Compatibility) -> Compatibility:
     return replace(planned, reason=reason, predicted={})
 
 
-def _left_out(planned: Compatibility) -> Compatibility:
-    if planned.verdict == "paced":
-        reason = (
-            "the bursts collide and would fit held to slots, but the jobs meet others on other links, and slots in "
-            "common with those would make some job slower than it is unmanaged: leave them alone, or place one on "
-            "another link"
-        )
-    else:
-        reason = (
-            "the bursts would fit at other shifts, but the jobs meet others on other links, and no shifts were found "
-            "with which all these links score higher than by chance: leave them alone, or place one on another link"
-        )
+def _left_out(planned: Compatibility, *, why: str) -> Compatibility:
+    fits = "collide and would fit held to slots" if planned.verdict == "paced" else "would fit at other shifts"
+    reason = f"the bursts {fits}, but {why}: leave them alone, or place one job on another link"
     return replace(planned, verdict="futile", reason=reason, predicted={})
 
 

@@ -55,9 +55,10 @@ class Clock:
 def clock_of(component: Component) -> Clock:
     """Return the common clock of a component.
 
-    If any link needs pacing, all jobs of the component are held to slots of one common period; else they keep their own
-    periods, measured ones tied where they agree within their errors. Jobs that are interleaved already need no other
-    slots than the period that they have.
+    If any link needs pacing, all jobs of the component are held to slots of one common period: one that is not held
+    loses its phase to those that are. Else nobody is held, since a slot as long as the iteration leaves no time to make
+    good a late one; measured periods are tied where they agree within their errors. Jobs that are interleaved already
+    need no other slots than the period that they have.
     """
     own: dict[str, TrafficProfile] = {}
     for link in component.links:
@@ -76,8 +77,7 @@ def clock_of(component: Component) -> Clock:
 
 def _slots(component: Component, own: Mapping[str, TrafficProfile]) -> SlotPlan | None:
     paced = [link for link in component.links if link.compatibility.verdict == "paced"]
-    if all(is_interleaved(link) for link in paced):
-        present = present_slots(own)
-        if present is not None or not paced:
-            return present
-    return plan_slots(own)
+    if not paced:
+        return None
+    present = present_slots(own) if all(is_interleaved(link) for link in paced) else None
+    return present or plan_slots(own)

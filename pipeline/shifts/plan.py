@@ -41,8 +41,12 @@ class ShiftPlan(Tabular):
         What limits the trust in it, and how it was found.
     left_out
         (link, direction) where shifts would make some job slower, or score less than none; none are for them.
+    why_left_out
+        Of each of them, what was found, as a clause.
     unmanaged, planned
         Simulated iterations of each job of a component that was rehearsed.
+    elapsed_s
+        Time that the plan took.
     """
 
     shifts: tuple[JobShift, ...]
@@ -55,6 +59,13 @@ class ShiftPlan(Tabular):
     left_out: tuple[tuple[str, str], ...] = ()
     unmanaged: Mapping[str, JobRun] = field(default_factory=dict)
     planned: Mapping[str, JobRun] = field(default_factory=dict)
+    why_left_out: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    elapsed_s: float | None = field(default=None, compare=False)
+
+    @property
+    def bound(self) -> float | None:
+        """Score that no shifts exceed, whatever they are."""
+        return None if self.score is None else self.score + self.gap
 
     @property
     def shifts_s(self) -> dict[str, float]:
@@ -62,7 +73,10 @@ class ShiftPlan(Tabular):
         return {shift.job: shift.shift_s for shift in self.shifts}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as JSON: the file that the pacer reads. Shifts count from the Unix epoch."""
+        """Return the plan as JSON: the file that the pacer reads. Shifts count from the Unix epoch.
+
+        ``elapsed_s`` is left out, so that equal plans are equal documents.
+        """
         document: dict[str, Any] = json_ready(
             {
                 "kind": "shift_plan",
@@ -72,6 +86,7 @@ class ShiftPlan(Tabular):
                 "objective": self.objective,
                 "score": self.score,
                 "score_random": self.score_random,
+                "bound": self.bound,
                 "gap": self.gap,
                 "warnings": self.warnings,
                 "method": self.method,

@@ -48,9 +48,10 @@ def recommend_shifts(
     Components of the affinity graph are solved apart. On a tree the traversal has every link at its best [1]_; with
     loops, or between pinned jobs, it is where a descent over all links begins: links drawn by how far they lie from
     their best are perturbed, and what is near them descends again. ``gap`` says how far the plan can lie below the best
-    there is. All jobs of a paced component hold slots of one common period, and the whole is simulated before it is
-    advised: links whose slots would make a job slower are left out, and so are components that score less with a plan
-    than without.
+    there is. All jobs of a component with a paced link hold slots of one common period; those of any other hold none.
+    A component is simulated as a whole before its plan is advised, unless it is too large, or nobody is held and all
+    bursts keep apart: links whose jobs it would make slower are left out, and so are components that score less with a
+    plan than without. Where nobody is held and jobs gain on average, those that lose a little are warned of instead.
 
     References
     ----------
@@ -81,6 +82,7 @@ def recommend_shifts(
     parts = plan_components(components, options=options, deadline=deadline)
     for part in parts:
         shifts.update(part.shifts)
+    why_left_out = {omission.key: omission.why for part in parts for omission in part.left_out}
     leads_s = leads_of(links)
     tally = Tally.of_all(layout.tally for part in parts for layout in part.layouts)
     score = tally.score(options.objective)
@@ -92,9 +94,11 @@ def recommend_shifts(
         objective=options.objective,
         warnings=(*(warning for part in parts for warning in part.warnings), *asked.unused(jobs)),
         method=_method(components, options),
-        left_out=tuple((link.link, link.direction) for part in parts for link in part.left_out),
+        left_out=tuple(why_left_out),
+        why_left_out=why_left_out,
         unmanaged={job: run for part in parts for job, run in part.unmanaged.items()},
         planned={job: run for part in parts for job, run in part.planned.items()},
+        elapsed_s=deadline.elapsed_s(),
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pipeline.simulation.plan import follow_plan
+from pipeline.simulation.plan import Shift, follow_plan
 from pipeline.simulation.result import joined
 from pipeline.simulation.run import simulate
 from pipeline.simulation.traffic import traffic_on
@@ -19,6 +19,7 @@ from pipeline.simulation.traffic import traffic_on
 if TYPE_CHECKING:
     from pipeline.affinity import Component
     from pipeline.compat.result import JobShift
+    from pipeline.simulation.plan import PlannedShift
     from pipeline.simulation.result import JobRun
     from pipeline.simulation.traffic import Traffic
 
@@ -54,9 +55,11 @@ class Rehearsal:
     seed: int
 
     def follow(self, shifts: Mapping[str, JobShift]) -> dict[str, JobRun]:
-        """Return each job's iterations when those that have a slot hold it, and the others run as they like."""
-        held = [shift for shift in shifts.values() if shift.pace_period_s is not None]
-        return _run(self.traffic, held=held, seed=self.seed)
+        """Return each job's iterations when it begins at its shift and holds its slots, if it has any.
+
+        Jobs without a shift begin anywhere.
+        """
+        return _run(self.traffic, shifts=tuple(shifts.values()), seed=self.seed)
 
     def losers(self, shifts: Mapping[str, JobShift], runs: Mapping[str, JobRun]) -> list[str]:
         """Return the jobs that a plan makes slower in the mean or at the 90th percentile, or stretches for nothing.
@@ -71,9 +74,10 @@ class Rehearsal:
         return sorted(slower, key=lambda job: (-slower[job], job))
 
 
-def rehearse(component: Component, *, seed: int) -> Rehearsal | None:
+def rehearse(component: Component, *, seed: int, pinned_s: Mapping[str, float]) -> Rehearsal | None:
     """Simulate a component unmanaged; None if it is too large, or its periods too far apart, for that.
 
+    Jobs that are pinned against each other begin where they are pinned, all others anywhere.
     A job's traffic is that on the link on which it asks for most: the simulator gives it one rate, of which the other
     links carry a fraction.
     """
@@ -82,10 +86,12 @@ def rehearse(component: Component, *, seed: int) -> Rehearsal | None:
     n_jobs, n_links = len(traffic.jobs), len(component.links)
     if n_jobs * n_links > MAX_COST or max(naturals_s) > MAX_PERIOD_RATIO * min(naturals_s):
         return None
-    return Rehearsal(traffic=traffic, unmanaged=_run(traffic, held=(), seed=seed), seed=seed)
+    pinned = [Shift(job=job, shift_s=pinned_s[job]) for job in component.jobs if job in pinned_s]
+    unmanaged = _run(traffic, shifts=pinned if len(pinned) > 1 else (), seed=seed)
+    return Rehearsal(traffic=traffic, unmanaged=unmanaged, seed=seed)
 
 
-def _run(traffic: Traffic, *, held: Sequence[JobShift], seed: int) -> dict[str, JobRun]:
+def _run(traffic: Traffic, *, shifts: Sequence[PlannedShift], seed: int) -> dict[str, JobRun]:
     """Return the iterations of several runs; the same seed gives the same phases and jitter."""
     rng = np.random.default_rng(seed)
     jobs = traffic.jobs
@@ -94,7 +100,7 @@ def _run(traffic: Traffic, *, held: Sequence[JobShift], seed: int) -> dict[str, 
     runs = []
     for _ in range(N_RUNS):
         begun = [replace(job, start_s=float(rng.uniform(0, job.natural_s))) for job in jobs]
-        begun = follow_plan(begun, held) if held else begun
+        begun = follow_plan(begun, shifts) if shifts else begun
         runs.append(simulate(begun, capacity_bps=traffic.free_bps, n_iterations=n_iterations, rng=rng))
     return {run.job: run for run in joined(runs).runs}
 

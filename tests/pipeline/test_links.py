@@ -10,7 +10,7 @@ import pytest
 from pipeline.analysis import LinkAnalysis
 from pipeline.compat import solve
 from pipeline.links import settle_links
-from pipeline.shifts import recommend_shifts
+from pipeline.shifts import PlanOptions, recommend_shifts
 from tests.pipeline.jobs import CAPACITY_BPS, measured, vgg
 
 if TYPE_CHECKING:
@@ -64,10 +64,30 @@ def test_jobs_that_interleave_are_told_to_keep_what_holds_them() -> None:
     assert "keep what holds them there" in settled.compatibility.reason
 
 
-def test_a_link_without_shifts_better_than_chance_is_told_so() -> None:
+def test_a_link_that_is_left_out_is_told_what_was_found() -> None:
     pair = link("x", {"A": vgg(), "B": vgg()})
     assert pair.compatibility.verdict == "compatible"
-    plan = replace(recommend_shifts([pair]), left_out=(("x", "forward"),))
+    place = ("x", "forward")
+    plan = replace(recommend_shifts([pair]), left_out=(place,), why_left_out={place: "none score higher than chance"})
     (settled,) = settle_links([pair], plan)
     assert settled.compatibility.verdict == "futile"
-    assert "higher than by chance" in settled.compatibility.reason
+    assert "but none score higher than chance: leave them alone" in settled.compatibility.reason
+
+
+def test_a_lone_link_whose_jobs_are_pinned_in_each_others_way_says_so_and_names_no_other() -> None:
+    pair = link("x", {"A": job(1.0), "B": job(1.0)})
+    plan = recommend_shifts([pair], options=PlanOptions(pinned={"A": 0.0, "B": 0.02}))
+    (settled,) = settle_links([pair], plan)
+    assert settled.compatibility.verdict == "futile"
+    assert "simulated iterations would go from" in settled.compatibility.reason
+    assert "while jobs A, B stay pinned" in settled.compatibility.reason
+    assert "beside" not in settled.compatibility.reason
+
+
+def test_other_links_are_named_where_jobs_cross_some() -> None:
+    links = [link(f"l{i}", {f"j{i}": job(1.1**i), f"j{i + 1}": job(1.1 ** (i + 1))}) for i in range(3)]
+    links.append(link("l3", {"j3": job(1.1**3), "j4": job(1.8)}))
+    settled = settle_links(links, recommend_shifts(links))
+    left_out = [one.compatibility.reason for one in settled if one.compatibility.verdict == "futile"]
+    assert left_out
+    assert all("beside the traffic on l" in reason for reason in left_out if "would go from" in reason)

@@ -93,8 +93,9 @@ def test_loop_that_fits_is_solved_though_traversal_alone_fails_it() -> None:
 
 
 def test_loop_that_cannot_fit_is_as_good_as_trying_every_shift_and_says_its_gap() -> None:
-    links = triangle(0.114)
+    links = triangle(0.105)
     plan = recommend_shifts(links)
+    assert plan.left_out == ()
     total = sum(score_of(plan, link) for link in links)
     steps_ms = np.arange(0, 255, 0.5)
     b_ms, c_ms = steps_ms[:, None], steps_ms[None, :]
@@ -107,9 +108,9 @@ def test_loop_that_cannot_fit_is_as_good_as_trying_every_shift_and_says_its_gap(
 
 
 def overlap_ms(apart_ms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How long two bursts of 114 ms overlap in 255 ms, one beginning so much after the other."""
+    """How long two bursts of 105 ms overlap in 255 ms, one beginning so much after the other."""
     apart_ms = apart_ms % 255
-    return np.asarray(np.maximum(0, 114 - apart_ms) + np.maximum(0, 114 - (255 - apart_ms)))
+    return np.asarray(np.maximum(0, 105 - apart_ms) + np.maximum(0, 105 - (255 - apart_ms)))
 
 
 def test_both_directions_of_a_link_are_served_by_one_shift() -> None:
@@ -139,7 +140,7 @@ def test_order_of_links_and_jobs_does_not_change_a_tree_plan() -> None:
 
 
 def test_a_plan_is_the_same_every_time_and_by_its_seed() -> None:
-    links = triangle(0.114)
+    links = triangle(0.105)
     assert recommend_shifts(links).to_dict() == recommend_shifts(links).to_dict()
     seeded = [recommend_shifts(links, options=PlanOptions(seed=3)).to_dict() for _ in range(2)]
     assert seeded[0] == seeded[1]
@@ -195,8 +196,9 @@ def test_a_slot_common_to_many_links_is_not_advised_where_it_slows_jobs() -> Non
     plan = recommend_shifts(links)
     assert all(shift.pace_period_s is None for shift in plan.shifts)
     assert plan.left_out == tuple((f"l{i}", "forward") for i in range(6))
-    (warning,) = plan.warnings
-    assert "slower than it is unmanaged" in warning
+    assert plan.warnings[0].startswith(
+        "no shifts are advised on account of l0: with them job j0's simulated iterations"
+    )
 
 
 @pytest.mark.parametrize("ratio", [1.0, 1.02, 1.04, 1.07])
@@ -260,16 +262,47 @@ def test_jobs_that_collide_or_wander_are_not_taken_for_interleaved(others: dict[
     assert recommend_shifts([pair]).shifts[0].pace_period_s == pytest.approx(0.266 * 1.04, rel=1e-6)
 
 
-def test_a_shift_that_lasts_can_be_applied_by_the_pacer_at_no_cost(tmp_path: Path) -> None:
+def test_jobs_that_no_link_needs_paced_are_given_no_slot() -> None:
     pair = solved_link("x", {"A": vgg(), "B": vgg()})
     assert pair.compatibility.verdict == "compatible"
     plan = recommend_shifts([pair])
-    assert [(shift.pace_period_s, shift.stretch_frac) for shift in plan.shifts] == [(0.255, 0.0), (0.255, 0.0)]
-    path = tmp_path / "plan.json"
-    path.write_text(json.dumps(plan.to_dict()))
-    assert Pacer.from_plan(path, job="B").is_on
+    assert [(shift.pace_period_s, shift.stretch_frac) for shift in plan.shifts] == [(None, None)] * 2
+    assert plan.shifts_s["B"] == pytest.approx(0.1275)
 
 
-def test_a_shift_that_lasts_between_harmonic_jobs_keeps_each_period() -> None:
+def test_a_shift_that_lasts_between_harmonic_jobs_holds_neither() -> None:
     plan = recommend_shifts([solved_link("x", {"A": vgg(period_s=0.1, up_s=0.03), "B": vgg(period_s=0.2, up_s=0.05)})])
-    assert {shift.job: shift.pace_period_s for shift in plan.shifts} == {"A": 0.1, "B": 0.2}
+    assert {shift.job: shift.pace_period_s for shift in plan.shifts} == {"A": None, "B": None}
+
+
+def loop_of(jobs: dict[str, tuple[float, float]]) -> list[SolvedJobs]:
+    """Each pair of three jobs on a link of its own; of a job is given how long it sends, and how fast."""
+    own = {job: vgg(up_s=up_s, rate_bps=rate_bps) for job, (up_s, rate_bps) in jobs.items()}
+    links = [solved_link(a + b, {a: own[a], b: own[b]}) for a, b in ("AB", "BC", "CA")]
+    assert {link.compatibility.verdict for link in links} == {"compatible"}
+    return links
+
+
+def test_a_loop_that_cannot_fit_is_rehearsed_though_nobody_is_held() -> None:
+    # Held to slots of their own periods, B took 335 ms in place of 307 and missed 13 slots a minute.
+    plan = recommend_shifts(loop_of({"A": (0.115, 300e6), "B": (0.122, 400e6), "C": (0.09, 300e6)}))
+    assert plan.left_out == ()
+    assert all(shift.pace_period_s is None for shift in plan.shifts)
+    assert plan.planned["B"].mean_s < 0.96 * plan.unmanaged["B"].mean_s
+    assert all(plan.planned[job].mean_s <= 1.01 * plan.unmanaged[job].mean_s for job in "ABC")
+
+
+def test_a_loop_without_a_gain_for_its_jobs_is_left_out() -> None:
+    plan = recommend_shifts(triangle(0.12))
+    assert len(plan.left_out) >= 2
+    assert set(plan.why_left_out) == set(plan.left_out)
+    assert all("simulated iterations would go from" in why for why in plan.why_left_out.values())
+
+
+def test_a_job_that_loses_a_little_so_that_others_gain_is_warned_of() -> None:
+    plan = recommend_shifts(loop_of({"A": (0.124, 400e6), "B": (0.112, 400e6), "C": (0.104, 300e6)}))
+    assert plan.left_out == ()
+    ratios = {job: plan.planned[job].mean_s / plan.unmanaged[job].mean_s for job in "ABC"}
+    assert 1.01 < ratios["C"] < 1.05
+    assert sum(ratios.values()) < 3
+    assert any(warning.startswith("jobs C lose by the plan") for warning in plan.warnings)

@@ -20,14 +20,15 @@ from tests.pipeline.networks import network, placed_link
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PERIOD_MS, UP_MS = 255, 114
+PERIOD_MS, UP_MS = 255, 105
 LEAST_OVERLAP_MS = 3 * UP_MS - PERIOD_MS
 """Of three jobs that meet in pairs: between their starts lie three gaps of one period in all."""
 
 
 def triangle() -> list[SolvedJobs]:
     """Three jobs, each pair on a link of its own; every pair alone would fit."""
-    return [placed_link(a + b, {a: vgg(), b: vgg()}, capacity_bps=CAPACITY_BPS) for a, b in ("AB", "BC", "CA")]
+    job = vgg(up_s=UP_MS / 1000)
+    return [placed_link(a + b, {a: job, b: job}, capacity_bps=CAPACITY_BPS) for a, b in ("AB", "BC", "CA")]
 
 
 def overlap_ms(plan: ShiftPlan, a: str, b: str) -> float:
@@ -67,8 +68,8 @@ def test_pinned_jobs_stay_and_the_others_make_the_best_of_it(objective: str) -> 
     options = PlanOptions(objective=objective, pinned={"A": 0.1, "B": 0.12})  # type: ignore[arg-type]
     plan = recommend_shifts(triangle(), options=options)
     assert (plan.shifts_s["A"], plan.shifts_s["B"]) == (0.1, 0.12)
-    # A and B overlap for 94 ms, whatever C does; they leave 121 ms, in which the 114 ms of C fit.
-    assert overlap_ms(plan, "A", "B") == pytest.approx(94)
+    # A and B overlap for 85 ms, whatever C does; they leave 130 ms, in which the 105 ms of C fit.
+    assert overlap_ms(plan, "A", "B") == pytest.approx(85)
     assert overlap_ms(plan, "B", "C") + overlap_ms(plan, "C", "A") == pytest.approx(0, abs=1e-5)
     assert plan.gap == pytest.approx(0, abs=1e-9)
 
@@ -83,11 +84,10 @@ def test_a_pinned_job_on_a_tree_costs_nothing() -> None:
 
 
 def test_two_pins_on_a_tree_bind_what_lies_between() -> None:
-    links = [placed_link(a + b, {a: vgg(), b: vgg()}, capacity_bps=CAPACITY_BPS) for a, b in ("AB", "BC")]
-    plan = recommend_shifts(links, options=PlanOptions(pinned={"A": 0.0, "C": 0.06}))
-    # B must keep 114 ms from bursts that begin at 0 and 60 ms: only 174 to 141 ms would do, so 33 ms overlap.
-    assert overlap_ms(plan, "A", "B") + overlap_ms(plan, "B", "C") == pytest.approx(33, abs=1e-5)
-    assert plan.score == pytest.approx(1 - 33 / PERIOD_MS / 2, abs=1e-9)
+    plan = recommend_shifts(triangle()[:2], options=PlanOptions(pinned={"A": 0.0, "C": 0.06}))
+    # B must keep 105 ms from bursts that begin at 0 and 60 ms: only 165 to 150 ms would do, so 15 ms overlap.
+    assert overlap_ms(plan, "A", "B") + overlap_ms(plan, "B", "C") == pytest.approx(15, abs=1e-5)
+    assert plan.score == pytest.approx(1 - 15 / PERIOD_MS / 2, abs=1e-9)
 
 
 def test_weights_and_pins_of_no_job_are_warned_of() -> None:
@@ -199,3 +199,14 @@ def test_a_paced_component_with_loops_is_planned_at_its_slots() -> None:
     assert slot_s == pytest.approx(0.255 * 1.04, rel=1e-6)
     assert plan.score == pytest.approx(1, abs=1e-9)
     assert plan.gap == pytest.approx(0, abs=1e-9)
+
+
+def test_a_plan_tells_its_bound_and_the_time_it_took_but_not_in_its_document() -> None:
+    plan = recommend_shifts(triangle())
+    assert plan.score is not None
+    assert plan.bound == pytest.approx(plan.score + plan.gap)
+    assert plan.bound == pytest.approx(1)
+    assert plan.elapsed_s is not None
+    assert plan.elapsed_s > 0
+    assert plan.to_dict()["bound"] == plan.bound
+    assert "elapsed_s" not in plan.to_dict()
