@@ -69,7 +69,8 @@ def analyze(
         note(f"offbeat: wrote {plan}")
     chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
     if chosen is Format.JSON:
-        print_json(analysis.to_dict())
+        document = analysis.to_dict()
+        print_json({**document, "plan": {**document["plan"], "elapsed_s": analysis.plan.elapsed_s}})
     elif chosen is Format.CSV:
         print_rows(analysis.to_rows(), output=chosen, columns=LINK_COLUMNS)
     else:

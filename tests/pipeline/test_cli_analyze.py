@@ -145,7 +145,9 @@ def test_pins_that_collide_are_no_plan_to_follow(place: Path, capsys: pytest.Cap
     assert analyze(place, "--pin", "A=0s", "--pin", "B=20ms", "--json") == 3
     document = json.loads(capsys.readouterr().out)
     assert [shift["pace_period_s"] for shift in document["shifts"]] == [None, None]
-    assert "slower than it is unmanaged" in document["plan"]["warnings"][0]
+    assert "simulated iterations would go from" in document["plan"]["warnings"][0]
+    assert "while jobs A, B stay pinned" in document["links"][0]["reason"]
+    assert document["plan"]["elapsed_s"] > 0
 
 
 @pytest.mark.parametrize("none", ["0", "0s", "0ms", "0us", "0µs", "0ns", "0.0 s", "0min"])
