@@ -33,14 +33,16 @@ class Drifts:
         Not exceeded with two standard errors of certainty; 0 between exact periods, which are taken at their word.
     unforeseen
         By the errors of the periods alone.
+    unforeseen_hz
+        The same, in rounds a second of the whole numbers of iterations after which the two jobs meet again.
     fastest_hz
-        What is not exceeded with two standard errors of certainty, also between exact periods, in rounds a second of
-        the whole numbers of iterations after which the two jobs meet again.
+        What is not exceeded with two standard errors of certainty, also between exact periods, in such rounds.
     """
 
     nominal: NDArray[np.float64]
     fastest: NDArray[np.float64]
     unforeseen: NDArray[np.float64]
+    unforeseen_hz: NDArray[np.float64]
     fastest_hz: NDArray[np.float64]
 
 
@@ -67,6 +69,7 @@ def drifts_between(beats: Sequence[Beat]) -> Drifts:
         nominal=np.where(nominal > ROUNDING, nominal, 0.0),
         fastest=np.where(is_exact, 0.0, nominal + unforeseen),
         unforeseen=unforeseen,
+        unforeseen_hz=2 * spread_hz,
         fastest_hz=apart_hz + 2 * spread_hz,
     )
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from pipeline.compat.classes import fits_circle, place_classes, seen_by
 from pipeline.compat.commensurate import commensurate_classes
+from pipeline.compat.drift import drifts_between
 from pipeline.compat.hold import PlacedJobs, drift_hold_s, hold_s, window_hold_s
 from pipeline.compat.levels import independent_levels, levels_of
-from pipeline.compat.relations import relation_between, tie_periods
+from pipeline.compat.relations import tie_periods
 from pipeline.compat.timeline import Circle, Window
 from pipeline.compat.turns import Turns
 from pipeline.compat.window_bound import window_bound
@@ -30,6 +30,7 @@ from profiler.units import NS_PER_S
 if TYPE_CHECKING:
     import numpy as np
 
+    from pipeline.compat.classes import ClassedPlacement
     from pipeline.compat.demand import Demand
     from pipeline.compat.levels import Excess
     from pipeline.compat.relations import Beat, TiedJobs
@@ -171,26 +172,35 @@ def _comes_round(demands: Sequence[Demand], *, horizon_ns: int) -> bool:
 def _for_ever(tied: TiedJobs, search: _Search) -> BestShifts:
     demands, excess = tied.demands, search.excess
     found = place_classes(demands, pools=tied.pools, excess=excess, rng=search.rng, deadline=search.deadline)
+    placed = _placed(found, demands=demands, search=search)
+    keeps_phase = len(demands) == 1 or any(len(members) > 1 for members in found.classes)
+    has_circle = len(found.classes) == 1 or (len(tied.pools) == 1 and fits_circle(demands))
+    return BestShifts(
+        demands=demands,
+        shifts_ns=found.placement.shifts_ns,
+        excess_bps=found.placement.excess_bps,
+        bound_bps=found.bound_bps,
+        horizon_s=min(map(drift_hold_s, placed), default=math.inf),
+        hold_s=min(map(hold_s, placed), default=math.inf if keeps_phase else 0.0),
+        classes=found.classes,
+        timeline=Circle(demands=demands, excess=excess) if has_circle else None,
+        method=found.placement.method if keeps_phase else INDEPENDENT,
+    )
+
+
+def _placed(found: ClassedPlacement, *, demands: Sequence[Demand], search: _Search) -> list[PlacedJobs]:
+    """Return the jobs of each class at their shifts, if these can move: without error and jitter they stay for ever."""
+    if not any(beat.error_s or beat.jitter_s for beat in search.beats):
+        return []
     shifts_ns = found.placement.shifts_ns
     placed = []
     for i_class, members in enumerate(found.classes):
         if len(members) > 1:
-            seen = seen_by(i_class, found.classes, demands=demands, shifts=shifts_ns, excess=excess)
+            seen = seen_by(i_class, found.classes, demands=demands, shifts=shifts_ns, excess=search.excess)
             circle = Circle(demands=[demands[i] for i in members], excess=seen)
             of_class = [shifts_ns[i] for i in members]
             placed.append(PlacedJobs(timeline=circle, shifts_ns=of_class, beats=[search.beats[i] for i in members]))
-    has_circle = len(found.classes) == 1 or (len(tied.pools) == 1 and fits_circle(demands))
-    return BestShifts(
-        demands=demands,
-        shifts_ns=shifts_ns,
-        excess_bps=found.placement.excess_bps,
-        bound_bps=found.bound_bps,
-        horizon_s=min(map(drift_hold_s, placed), default=math.inf),
-        hold_s=min(map(hold_s, placed), default=0.0 if len(demands) > 1 else math.inf),
-        classes=found.classes,
-        timeline=Circle(demands=demands, excess=excess) if has_circle else None,
-        method=found.placement.method if placed or len(demands) == 1 else INDEPENDENT,
-    )
+    return placed
 
 
 def _over_turns(best: BestShifts, search: _Search, *, horizon_ns: int) -> BestShifts:
@@ -205,7 +215,7 @@ def _over_turns(best: BestShifts, search: _Search, *, horizon_ns: int) -> BestSh
     best = replace(best, horizon_s=horizon_ns / NS_PER_S)
     if turns.rest is None:
         return best
-    bound_bps = turns.mean(circle_bps=best.bound_bps, rest_bps=window_bound(turns.rest))
+    bound_bps = turns.mean(circle_bps=best.bound_bps, rest_bps=window_bound(turns.rest, deadline=search.deadline))
     shifts_ns, excess_bps = _begun_best(turns, best.shifts_ns)
     best = replace(
         best, shifts_ns=shifts_ns, excess_bps=excess_bps, bound_bps=min(bound_bps, excess_bps), timeline=turns
@@ -229,7 +239,7 @@ def _over_window(window: Window, search: _Search) -> BestShifts:
     """Solve on the horizon itself, with the periods as they are."""
     _check_size(window)
     length_s = window.length_ns / NS_PER_S
-    bound_bps = window_bound(window)
+    bound_bps = window_bound(window, deadline=search.deadline)
     found = place_in_window(window, bound_bps=bound_bps, rng=search.rng, deadline=search.deadline)
     placed = PlacedJobs(timeline=window, shifts_ns=found.shifts_ns, beats=search.beats)
     return BestShifts(
@@ -247,7 +257,7 @@ def _over_window(window: Window, search: _Search) -> BestShifts:
 
 def _phase_error(beats: Sequence[Beat]) -> float:
     """Return how fast the relative phase of two jobs becomes uncertain, two standard errors, in cycles a second."""
-    return max(2 * relation_between(a, b).error_hz for a, b in combinations(beats, 2))
+    return float(drifts_between(beats).unforeseen_hz.max())
 
 
 def _check_size(window: Window) -> None:

@@ -26,6 +26,7 @@ from pipeline.compat.bounds import coupling_bound
 from pipeline.compat.demand import Demand, superpose
 from pipeline.compat.kernel import window_curve
 from pipeline.compat.levels import Excess, levels_of
+from pipeline.deadline import NEVER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from pipeline.compat.kernel import ShiftCurve
     from pipeline.compat.levels import Levels
     from pipeline.compat.timeline import Window
+    from pipeline.deadline import Deadline
 
 __all__ = ["window_bound"]
 
@@ -46,16 +48,18 @@ ROUNDING: Final = 1e-12
 """Shares of time are widened by this much."""
 
 
-def window_bound(window: Window) -> float:
-    """Return the largest of the bounds on the mean excess over a window, in bit/s."""
-    levels = [levels_of(demand) for demand in window.demands]
+def window_bound(window: Window, *, deadline: Deadline = NEVER) -> float:
+    """Return the largest of the bounds on the mean excess over a window, in bit/s; once the time is up a looser one."""
     bounds_bps = [0.0, _jensen(window)]
+    if deadline.is_over():
+        return max(bounds_bps)
+    levels = [levels_of(demand) for demand in window.demands]
     if math.prod(part.rate_bps.size for part in levels) <= MAX_STATES and _pair_kinks(window, levels) <= MAX_KINKS:
-        bounds_bps.append(_pairs_bound(window, levels))
+        bounds_bps.append(_pairs_bound(window, levels, deadline=deadline))
     else:
         bounds_bps.append(coupling_bound(levels, excess=window.excess) - _rests(window) * _largest(window))
         if _pair_kinks(window) <= MAX_KINKS:
-            bounds_bps.append(_tree_bound(window))
+            bounds_bps.append(_tree_bound(window, deadline=deadline))
     return max(bounds_bps)
 
 
@@ -75,21 +79,26 @@ def _largest(window: Window) -> float:
 
 def _pair_kinks(window: Window, levels: Sequence[Levels] | None = None) -> int:
     """Return how many kinks the curves of all pairs have: of two jobs one, or one for each two of their thresholds."""
-    n_edges = [demand.edges_ns.size * (window.length_ns // demand.period_ns + 1) for demand in window.demands]
-    n_curves = [1 if levels is None else part.rate_bps.size - 1 for part in levels or window.demands]
-    return sum(
-        n_curves[i] * n_curves[j] * n_edges[i] * window.demands[j].edges_ns.size
-        for i, j in combinations(range(len(n_edges)), 2)
-    )
+    n_curves = [1] * len(window.demands) if levels is None else [part.rate_bps.size - 1 for part in levels]
+    n_pairs = n_before = 0
+    for demand, n_own in zip(window.demands, n_curves, strict=True):
+        n_pairs += n_before * n_own * demand.edges_ns.size
+        n_before += n_own * demand.edges_ns.size * (window.length_ns // demand.period_ns + 1)
+    return n_pairs
 
 
-def _tree_bound(window: Window) -> float:
-    """Return the maximum spanning tree of pair minima; see `pipeline.compat.bounds.tree_bound`."""
+def _tree_bound(window: Window, *, deadline: Deadline) -> float:
+    """Return the maximum spanning tree of pair minima; see `pipeline.compat.bounds.tree_bound`.
+
+    A forest of the pairs that were looked at in time is a bound too.
+    """
     free_bps = window.excess.capacity_bps - float(window.excess.others.rate_bps[-1])
     if any(demand.peak_bps > free_bps for demand in window.demands):
         return 0.0
     graph = nx.Graph()
     for (i, a), (j, b) in combinations(enumerate(window.demands), 2):
+        if deadline.is_over():
+            break
         if a.peak_bps + b.peak_bps > free_bps:
             curve = _pair_curve(a, b, window=window, excess=window.excess)
             most_bps = float(window.excess(np.array([a.peak_bps + b.peak_bps]))[0])
@@ -112,13 +121,13 @@ class _Share:
     high: float
 
 
-def _pairs_bound(window: Window, levels: Sequence[Levels]) -> float:
+def _pairs_bound(window: Window, levels: Sequence[Levels], *, deadline: Deadline) -> float:
     """Return the linear programme's value, certified by its dual: the solver's own tolerance cannot raise it."""
     from scipy.optimize import linprog  # costs 0.3 s to import
 
     grid = np.meshgrid(*(part.rate_bps for part in levels), indexing="ij")
     rates = np.array([axis.ravel() for axis in grid])
-    shares = [*_single_shares(window, levels, rates), *_pair_shares(window, levels, rates)]
+    shares = [*_single_shares(window, levels, rates), *_pair_shares(window, levels, rates, deadline=deadline)]
     cost = window.excess(rates.sum(axis=0)) / window.excess.capacity_bps
     inside = np.array([share.states for share in shares], dtype=np.float64)
     limits = np.concatenate([inside, -inside])
@@ -143,9 +152,16 @@ def _single_shares(window: Window, levels: Sequence[Levels], rates: NDArray[np.f
             yield _Share(states=rate == rate_bps, low=low, high=high)
 
 
-def _pair_shares(window: Window, levels: Sequence[Levels], rates: NDArray[np.float64]) -> Iterator[_Share]:
-    """Yield how much of the window each two jobs both spend at or above each two of their rates."""
+def _pair_shares(
+    window: Window, levels: Sequence[Levels], rates: NDArray[np.float64], *, deadline: Deadline
+) -> Iterator[_Share]:
+    """Yield how much of the window each two jobs both spend at or above each two of their rates, while there is time.
+
+    Without some of them the bound is looser.
+    """
     for i, j in combinations(range(len(levels)), 2):
+        if deadline.is_over():
+            return
         for a_bps in levels[i].rate_bps[1:]:
             for b_bps in levels[j].rate_bps[1:]:
                 above = [_above(window.demands[i], a_bps), _above(window.demands[j], b_bps)]

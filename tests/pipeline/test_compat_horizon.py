@@ -107,6 +107,31 @@ def test_bound_of_a_window_is_one_at_all_shifts(jobs: list[TickedJob], capacity:
     assert window_bound(window) <= least(jobs, capacity, length=length) + EXACT
 
 
+@settings(max_examples=40, deadline=None)
+@given(THREE, CAPACITIES, LENGTHS, st.integers(1, 5))
+def test_bound_for_which_there_is_no_time_is_looser_and_still_a_bound(
+    jobs: list[TickedJob], capacity: int, length: int, n_looks: int
+) -> None:
+    window = Window(demands=[demand_from(job) for job in jobs], excess=Excess.over(capacity), length_ns=length)
+    late = Deadline.after(1.0, clock_s=iter([*[0.0] * n_looks, *[2.0] * 100]).__next__)
+    assert window_bound(window, deadline=late) <= window_bound(window) + EXACT
+    assert window_bound(window) <= least(jobs, capacity, length=length) + EXACT
+
+
+def test_tree_of_a_hundred_jobs_ends_when_the_time_is_up() -> None:
+    periods = range(101, 201)
+    demands = [
+        Demand(period_ns=period, edges_ns=np.array([0, period // 2]), rate_bps=np.array([8.0, 0.0]))
+        for period in periods
+    ]
+    window = Window(demands=demands, excess=Excess.over(10.0), length_ns=300)
+    looks = iter([*[0.0] * 50, *[2.0] * 10])
+    bound_bps = window_bound(window, deadline=Deadline.after(1.0, clock_s=looks.__next__))
+    # One look tells that it is late, and nobody looks again: of the 4950 pairs some forty were looked at.
+    assert len(list(looks)) == 9
+    assert 0 < bound_bps <= window_bound(window)
+
+
 def test_bound_of_many_jobs_in_a_window_is_what_a_tree_of_pairs_leaves_in_excess() -> None:
     # Ten jobs, each up half of the time at 8 of 10: too many states, but each two meet.
     periods = range(101, 111)
