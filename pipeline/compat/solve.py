@@ -142,7 +142,7 @@ def _with_beat(findings: Findings, *, rng: np.random.Generator) -> Compatibility
         predicted=advice.predicted,
         warnings=(*_warnings(findings.members, findings=findings), *advice.warnings),
         method=best.method,
-        scenes=scenes_of(findings, verdict=advice.verdict),
+        scenes=scenes_of(findings, advised=advice.shifts),
     )
 
 

@@ -153,6 +153,7 @@ def test_jobs_that_interleave_already_are_not_told_to_slow_down() -> None:
     assert "keep what holds them there" in answer.reason
     assert [(shift.pace_period_s, shift.stretch_frac) for shift in answer.shifts] == [(0.255, 0)] * 2
     assert answer.shifts_s["B"] == pytest.approx(0.1275, abs=1e-6)
+    assert answer.explain().after.what == "at the best shifts"
     # Seen to collide, the same jobs need slots with room to recover.
     collide = solve({"A": first, "B": replace(second, anchor_ns=SEEN_NS + 10_000_000)}, capacity_bps=CAPACITY_BPS)
     assert all((shift.pace_period_s or 0.0) > 0.259 for shift in collide.shifts)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pipeline.compat.explanation.bursts import Part
     from pipeline.compat.findings import Findings
     from pipeline.compat.members import Members
-    from pipeline.compat.result import Verdict
+    from pipeline.compat.result import JobShift
 
 __all__ = ["Scenes", "scenes_of", "scenes_without_beat"]
 
@@ -31,13 +31,13 @@ class Scenes:
     after: Scene
 
 
-def scenes_of(findings: Findings, *, verdict: Verdict) -> Scenes:
+def scenes_of(findings: Findings, *, advised: Sequence[JobShift]) -> Scenes:
     """Return the scenes of jobs with a beat.
 
     Before is as their phases were observed, or any phases where clocks do not tell; after is held to slots if that is
     the advice, else at the best shifts.
     """
-    after = _paced(findings) if verdict == "paced" else _best(findings)
+    after = _paced(findings) if advised == findings.paced.shifts else _best(findings)
     return Scenes(before=_by_chance(findings) if findings.now_ns is None else _now(findings), after=after)
 
 
