@@ -65,8 +65,8 @@ def as_lasting(evidence: Evidence) -> str:
     """Return for how long shifts bring what they score: bursts that still collide get longer and move from there."""
     if math.isinf(evidence.hold_s):
         return "and stay so for good" if evidence.is_clear else "though what still collides moves them from there"
-    for_how_long = f"for {format_duration(evidence.hold_s)}{_how_they_slip(evidence)}"
-    return f"and stay so {for_how_long}" if evidence.is_clear else f"{for_how_long} at most"
+    hold, slip = format_duration(evidence.hold_s), _how_they_slip(evidence)
+    return f"and stay so for {hold}{slip}" if evidence.is_clear else f"for {hold} at most{slip}"
 
 
 def how_a_job_loses(loss: Loss) -> str:

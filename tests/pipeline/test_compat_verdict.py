@@ -55,11 +55,12 @@ def test_shift_whose_excess_lengthens_iterations_is_no_advice() -> None:
     assert "what still collides is at the cost of one job" in answer.reason
 
 
-def test_shift_that_slows_one_job_for_another_is_no_advice() -> None:
+def test_shift_that_leaves_some_collisions_is_advised_if_it_makes_every_job_faster_but_not_for_good() -> None:
     jobs = {"A": vgg(), "B": vgg(period_s=0.17, up_s=0.06)}
     answer = solve(jobs, capacity_bps=CAPACITY_BPS)
     unmanaged, advised = mean_s(jobs, plan=None), mean_s(jobs, plan=answer)
-    assert answer.verdict == "futile" or all(advised[job] <= 1.01 * unmanaged[job] for job in jobs)
+    assert answer.verdict == "compatible"
+    assert all(advised[job] < unmanaged[job] for job in jobs)
     assert "for good" not in answer.reason
 
 
