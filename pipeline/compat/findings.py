@@ -84,7 +84,7 @@ def find(members: Members, *, terms: Terms, rng: np.random.Generator, deadline: 
         rng=rng,
         deadline=_until(deadline, SEARCH_FRAC),
     )
-    groups = groups_of(best, excess=excess, horizon_s=terms.horizon_s)
+    groups = groups_of(best, excess=excess)
     now_ns = _now_ns(best, beats=beats, anchors_ns=[profile.anchor_ns for profile in profiles])
     within_bps = terms.tolerance_frac * terms.capacity_bps
     held_until = _until(deadline, HELD_FRAC)

@@ -33,12 +33,7 @@ class Group:
         return curves_at(self.timeline, self.shifts_ns)
 
 
-def groups_of(
-    best: BestShifts,
-    *,
-    excess: Excess,
-    horizon_s: float | None = None,  # noqa: ARG001 - a shift is told until it is lost, however long one would have it
-) -> tuple[Group, ...]:
+def groups_of(best: BestShifts, *, excess: Excess) -> tuple[Group, ...]:
     """Return the groups of several jobs."""
     if best.timeline is not None:
         everyone = range(len(best.demands))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pipeline.compat.result import JobShift
     from pipeline.simulation import JobRun
 
-__all__ = ["MAX_LOSS_FRAC", "MIN_SPEEDUP_P90", "Loss", "losses"]
+__all__ = ["MAX_LOSS_FRAC", "MAX_STRETCH_FRAC", "MIN_SPEEDUP_P90", "Loss", "losses"]
 
 MAX_LOSS_FRAC: Final = 0.01
 """A job that runs longer by less than this is as fast as before: so exact is the simulation."""

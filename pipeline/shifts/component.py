@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from pipeline.affinity import affinity_of
+from pipeline.compat.loss import MAX_LOSS_FRAC, MAX_STRETCH_FRAC
 from pipeline.shifts.layout import lay_out
 from pipeline.shifts.omission import named, omit
-from pipeline.shifts.rehearsal import MAX_LOSS_FRAC, MAX_STRETCH_FRAC, rehearse
+from pipeline.shifts.rehearsal import rehearse
 from pipeline.shifts.standing import is_interleaved
 from profiler.units import format_duration
 

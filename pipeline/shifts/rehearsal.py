@@ -6,15 +6,16 @@ A link's own prediction knows its own jobs and its own slot only; a plan holds a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pipeline.simulation.plan import Shift, follow_plan
-from pipeline.simulation.result import joined
-from pipeline.simulation.run import simulate
+from pipeline.compat.loss import Loss
+from pipeline.simulation.anywhere import run_anywhere
+from pipeline.simulation.plan import Shift
 from pipeline.simulation.traffic import traffic_on
+from pipeline.simulation.workload import MAX_PERIOD_RATIO
 
 if TYPE_CHECKING:
     from pipeline.affinity import Component
@@ -34,16 +35,7 @@ FULL_LENGTH_COST: Final = 1024
 """An iteration has an event a step, an event costs jobs times links: beyond this, runs are shorter in proportion."""
 
 MAX_COST: Final = 4096
-MAX_PERIOD_RATIO: Final = 32.0
 """What is larger is not rehearsed: it would take too long."""
-
-MAX_LOSS_FRAC: Final = 0.01
-"""A job that runs longer by less than this is as fast as before: so exact is the simulation."""
-
-MAX_STRETCH_FRAC: Final = 0.15
-"""A slot may be longer than the job's own period by more than this only where the job gains by it all the same."""
-
-MIN_SPEEDUP: Final = 1.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +58,11 @@ class Rehearsal:
 
         The worst come first.
         """
+        stretches = {job: shift.stretch_frac or 0.0 for job, shift in shifts.items()}
         slower = {
             job: run.mean_s / self.unmanaged[job].mean_s
             for job, run in runs.items()
-            if _loses(self.unmanaged[job], run, shift=shifts.get(job))
+            if Loss(now=self.unmanaged[job], planned=run, stretch_frac=stretches.get(job, 0.0)).is_one
         }
         return sorted(slower, key=lambda job: (-slower[job], job))
 
@@ -93,20 +86,8 @@ def rehearse(component: Component, *, seed: int, pinned_s: Mapping[str, float]) 
 
 def _run(traffic: Traffic, *, shifts: Sequence[PlannedShift], seed: int) -> dict[str, JobRun]:
     """Return the iterations of several runs; the same seed gives the same phases and jitter."""
-    rng = np.random.default_rng(seed)
     jobs = traffic.jobs
     cost = max(FULL_LENGTH_COST, len(jobs) * sum(len(job.steps) for job in jobs) * len(traffic.free_bps))
     n_iterations = max(MIN_ITERATIONS, N_ITERATIONS * FULL_LENGTH_COST // cost)
-    runs = []
-    for _ in range(N_RUNS):
-        begun = [replace(job, start_s=float(rng.uniform(0, job.natural_s))) for job in jobs]
-        begun = follow_plan(begun, shifts) if shifts else begun
-        runs.append(simulate(begun, capacity_bps=traffic.free_bps, n_iterations=n_iterations, rng=rng))
-    return {run.job: run for run in joined(runs).runs}
-
-
-def _loses(unmanaged: JobRun, planned: JobRun, *, shift: JobShift | None) -> bool:
-    if planned.mean_s > unmanaged.mean_s * (1 + MAX_LOSS_FRAC) or planned.p90_s > unmanaged.p90_s * (1 + MAX_LOSS_FRAC):
-        return True
-    is_stretched = shift is not None and (shift.stretch_frac or 0.0) > MAX_STRETCH_FRAC
-    return is_stretched and unmanaged.p90_s < MIN_SPEEDUP * planned.p90_s
+    found = run_anywhere(traffic, sizes=[n_iterations] * N_RUNS, rng=np.random.default_rng(seed), plan=shifts)
+    return {run.job: run for run in found.runs}

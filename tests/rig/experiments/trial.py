@@ -58,6 +58,8 @@ def run_trials(rig: Rig, runs: Runs) -> Iterator[Trial]:
             told = forecast(
                 free.with_suffix(".csv.gz"), cluster=cluster, lake=Path(scratch) / f"lake{i_round}", seed=i_round
             )
-            paces = {shift.job: Pace(period_s=shift.pace_period_s, shift_s=shift.communication_s) for shift in told.shifts}
+            paces = {
+                shift.job: Pace(period_s=shift.pace_period_s, shift_s=shift.communication_s) for shift in told.shifts
+            }
             paced = measure(rig, jobs, paces, i_round=i_round, seconds=runs.seconds, stem=held) if paces else None
             yield Trial(forecast=told, unmanaged=unmanaged, paced=paced)
