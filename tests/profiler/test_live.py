@@ -256,7 +256,7 @@ def test_after_hours_without_a_reading_watching_begins_anew(chunk_s: float) -> N
     counter, events = played(replace(stream, t_ns=stream.t_ns + is_after * 86_400 * 10**9), chunk_s=chunk_s)
     if chunk_s < 1:
         assert kinds(events) == ["found", "lost", "found"]
-        assert events[1].reason == "no samples for 1440 min"
+        assert events[1].reason == "no samples for 24 h"
     # What came before the break is no part of the answer.
     assert counter.answer().period_s == pytest.approx(T_S, rel=0.005)
     assert counter.answer().n_cycles == pytest.approx(80, abs=3)
