@@ -145,3 +145,32 @@ def test_jobs_that_send_more_than_the_link_carries_were_not_hindered_by_it() -> 
     own = own_profiles({"A": free, "B": free}, [met], bottlenecks_bps=dict.fromkeys("AB", CAPACITY_BPS))
     assert own["A"].period_s == 0.25
     assert own["A"].up_s == pytest.approx(0.1)
+
+
+def test_jobs_that_lock_to_a_common_pattern_are_taken_apart_into_their_iterations() -> None:
+    # Seen on the rig: 255 and 170 ms, 45.2 and 23.9 Mbit an iteration, locked 2 to 3 in 598 ms.
+    def locked(*bursts: tuple[float, float], silence_s: float) -> TrafficProfile:
+        phases, start_s = [], 0.0
+        for width_s, volume_bits in bursts:
+            phases.append((start_s, width_s, volume_bits / width_s))
+            start_s += width_s + silence_s
+        found = TrafficProfile.from_phases(period_s=start_s, phases=phases)
+        return replace(found, period_error_s=1e-4)
+
+    slow = locked((0.161, 45.2e6), (0.148, 45.2e6), silence_s=0.144)
+    fast = locked((0.059, 23.9e6), (0.099, 23.9e6), (0.113, 23.9e6), silence_s=0.109)
+    met = replace(meeting(A=1.0, B=1.0), shared_frac=0.3)
+    own = own_profiles({"A": slow, "B": fast}, [met], bottlenecks_bps=dict.fromkeys("AB", CAPACITY_BPS))
+    # What the freest iteration reached: 45.2 Mbit in 148 ms, and 23.9 Mbit at all that the link carries.
+    assert own["A"].period_s == pytest.approx(0.144 + 0.148, rel=1e-6)
+    assert own["B"].period_s == pytest.approx(0.109 + 23.9e6 / CAPACITY_BPS, rel=1e-6)
+    assert [phase.kind for phase in own["B"].phases] == ["up", "down"]
+    assert "of 3 like bursts, each an iteration" in own["B"].warnings[-1]
+
+
+def test_bursts_of_unlike_bytes_or_silences_stay_one_iteration() -> None:
+    for phases in ([(0.0, 0.1, 300e6), (0.2, 0.1, 200e6)], [(0.0, 0.1, 300e6), (0.15, 0.1, 300e6)]):
+        two = replace(TrafficProfile.from_phases(period_s=0.4, phases=phases), period_error_s=1e-4)
+        met = replace(meeting(A=1.0, B=1.0), shared_frac=0.2)
+        own = own_profiles({"A": two, "B": two}, [met], bottlenecks_bps=dict.fromkeys("AB", CAPACITY_BPS))
+        assert own["A"].period_s == pytest.approx(0.4)
