@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 from pipeline.analysis import Analysis, LinkAnalysis, Skipped
 from pipeline.clusters import know_cluster
 from pipeline.links import settle_links, solve_links
-from pipeline.meetings import find_meetings, job_profiles, own_profiles
+from pipeline.measured import measure_jobs
 from pipeline.omissions import omissions
-from pipeline.profiles import profile_lake, profile_tables
 from pipeline.shifts import recommend_shifts
-from pipeline.sql import open_lake
 from profiler.store import Lake
 
 if TYPE_CHECKING:
@@ -60,28 +58,16 @@ def analyze(
     """
     store = Lake.open(lake)
     unplaced = know_cluster(store, cluster)
-    with open_lake(store.root) as database:
-        ports = database.run("series_by_port").to_pylist()
-    series = profile_lake(store, ports, on_port=on_port)
-    store.replace_all(profile_tables(series.values()))
-    with open_lake(store.root) as database:
-        jobs = database.run("profiles_by_job").to_pylist()
-        meetings = find_meetings(
-            database.run("jobs_by_link", min_jobs=2).to_pylist(),
-            overlaps=database.run("contention_by_link").to_pylist(),
-        )
-    profiles = {series_id: one.profile for series_id, one in series.items()}
-    own = own_profiles(
-        job_profiles(jobs, profiles), meetings, bottlenecks_bps={job["job_id"]: job["bottleneck_bps"] for job in jobs}
-    )
-    solved = solve_links(meetings, own)
-    plan = recommend_shifts(solved, options=options, sizes={job["job_id"]: job["n_ranks"] or 1 for job in jobs})
+    measured = measure_jobs(store, on_port=on_port)
+    solved = solve_links(measured.meetings, measured.own)
+    sizes = {job["job_id"]: job["n_ranks"] or 1 for job in measured.jobs}
+    plan = recommend_shifts(solved, options=options, sizes=sizes)
     analysis = Analysis(
-        profiles={profile.label: profile for profile in profiles.values()},
-        jobs={job: profile for job, profile in own.items() if profile.status == "periodic"},
+        profiles={profile.label: profile for profile in measured.profiles.values()},
+        jobs={job: profile for job, profile in measured.own.items() if profile.status == "periodic"},
         links=settle_links(solved, plan),
         plan=plan,
-        skipped=(*unplaced, *omissions(jobs=jobs, ports=ports, profiles=profiles)),
+        skipped=(*unplaced, *omissions(jobs=measured.jobs, ports=measured.ports, profiles=measured.profiles)),
     )
     store.replace_all(analysis.to_tables())
     return analysis

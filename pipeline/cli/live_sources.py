@@ -79,13 +79,19 @@ class LiveSources:
         return [*found, *processes], lambda: bool(processes) and all(probe.is_over for probe in processes)
 
 
-def blind_spots_of(sources: Sequence[Source | Probe], sys_root: Path) -> list[str]:
-    """Return what the ports that were named do not see, or see twice, if the others that do are not named too."""
+def blind_spots_of(sources: Sequence[Source | Probe]) -> list[str]:
+    """Return what the ports that were named do not see though nothing else named does, and what two of them see."""
     from profiler.collectors import Source
-    from profiler.doctor import blind_spots
+    from profiler.doctor import rdma_devices, shared_ports
 
     ports = [source for source in sources if isinstance(source, Source)]
-    names = {port.device for port in ports}
-    remarks = [f"{port.name}: {remark}" for port in ports for remark in blind_spots(port, sys_root)]
-    rdma = [remark for remark in remarks if "RDMA" in remark and not any(name in remark.split() for name in names)]
-    return [*rdma, *(remark for remark in remarks if "never add them up" in remark and len(ports) > 1)]
+    named = {port.device for port in ports}
+    remarks = []
+    for port in ports:
+        unseen = [device for device in rdma_devices(port) if device not in named]
+        shared = [device for device in shared_ports(port) if device in named]
+        if unseen:
+            remarks.append(f"{port.name}: does not count what RDMA moves; name --device {', '.join(unseen)} too")
+        if shared:
+            remarks.append(f"{port.name}: its traffic is counted by {', '.join(shared)} too; never add them up")
+    return remarks

@@ -67,7 +67,7 @@ def record(
         is_dithered=dither,
     )
     sources, is_over = asked.find(sys_root, host=host, interval_s=timing.interval_s)
-    for remark in blind_spots_of(sources, sys_root):
+    for remark in blind_spots_of(sources):
         note(f"offbeat: {remark}")
     opened_lake = Lake.open(lake, create=True)
     with stop_on_signals() as stop, _progress(timing.duration_s) as show:

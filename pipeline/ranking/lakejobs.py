@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipeline.clusters import know_cluster
-from pipeline.meetings import Meeting, demand_on, find_meetings, job_profiles, own_profiles
-from pipeline.profiles import profile_lake, profile_tables
-from pipeline.sql import open_lake
+from pipeline.measured import measure_jobs
+from pipeline.meetings import Meeting, demand_on
 from pipeline.topology import Cluster, Link, Placement
 from profiler.errors import BadInput
 from profiler.store import Lake
@@ -60,22 +59,8 @@ def read_lake_jobs(
     store = Lake.open(lake)
     know_cluster(store, cluster)
     topology = _topology(store)
-    with open_lake(store.root) as database:
-        ports = database.run("series_by_port").to_pylist()
-    series = profile_lake(store, ports, on_port=on_port)
-    store.replace_all(profile_tables(series.values()))
-    with open_lake(store.root) as database:
-        jobs = database.run("profiles_by_job").to_pylist()
-        meetings = find_meetings(
-            database.run("jobs_by_link", min_jobs=2).to_pylist(),
-            overlaps=database.run("contention_by_link").to_pylist(),
-        )
-    own = own_profiles(
-        job_profiles(jobs, {series_id: one.profile for series_id, one in series.items()}),
-        meetings,
-        bottlenecks_bps={job["job_id"]: job["bottleneck_bps"] for job in jobs},
-    )
-    return LakeJobs(topology=topology, profiles={job["job_id"]: _of_rank(job, own) for job in jobs})
+    measured = measure_jobs(store, on_port=on_port)
+    return LakeJobs(topology=topology, profiles={job["job_id"]: _of_rank(job, measured.own) for job in measured.jobs})
 
 
 def _topology(store: Lake) -> Cluster:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from profiler.collectors import Source
 
-__all__ = ["blind_spots"]
+__all__ = ["blind_spots", "rdma_devices", "shared_ports"]
 
 
 def blind_spots(source: Source, sys_root: Path) -> Iterator[str]:
@@ -28,22 +28,27 @@ def blind_spots(source: Source, sys_root: Path) -> Iterator[str]:
     if source.collector == "rdma":
         yield from _of_rdma(source)
         return
-    folder = source.folder
-    devices = [path.name for path in list_folders(folder / "device" / "infiniband")]
-    if devices:
-        names = ", ".join(devices)
-        yield f"traffic of RDMA does not pass the kernel and is not counted here; read --device {names} too"
-    members = [path.name.removeprefix("lower_") for path in folder.glob("lower_*")]
-    if (folder / "bonding").is_dir() and members:
-        yield f"a bond: it counts again what {', '.join(sorted(members))} count; never add them up"
-    elif members:
-        yield f"on top of {', '.join(sorted(members))}, which count its traffic too; never add them up"
-    if (folder / "master").exists():
-        yield f"part of {(folder / 'master').resolve().name}, which counts its traffic too; never add them up"
-    if (folder / "device" / "physfn").exists():
+    unseen, shared = rdma_devices(source), shared_ports(source)
+    if unseen:
+        yield f"traffic of RDMA does not pass the kernel and is not counted here; read --device {', '.join(unseen)} too"
+    if shared:
+        yield f"{', '.join(shared)}: counted there too; never add them up"
+    if (source.folder / "device" / "physfn").exists():
         yield "a virtual function: only its own traffic, not that of the whole port"
-    if not (folder / "device").exists() and source.device != "lo" and (sys_root / "class" / "net").is_dir():
+    if not (source.folder / "device").exists() and source.device != "lo" and (sys_root / "class" / "net").is_dir():
         yield "a virtual interface: what leaves the host is counted by the device below"
+
+
+def rdma_devices(source: Source) -> list[str]:
+    """Return the RDMA devices of an interface's card, whose traffic the interface does not count."""
+    return [path.name for path in list_folders(source.folder / "device" / "infiniband")]
+
+
+def shared_ports(source: Source) -> list[str]:
+    """Return the interfaces that count an interface's traffic too: those below it, and the one that it is part of."""
+    below = [path.name.removeprefix("lower_") for path in source.folder.glob("lower_*")]
+    above = source.folder / "master"
+    return sorted([*below, above.resolve().name] if above.exists() else below)
 
 
 def _of_rdma(source: Source) -> Iterator[str]:

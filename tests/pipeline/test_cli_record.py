@@ -139,3 +139,24 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 4096)
     except OSError:  # the other end is closed
         return b""
+
+
+def test_what_a_named_port_is_blind_to_is_said_unless_it_is_named_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "sys"
+    for name in ("eth0", "bond0"):
+        folder = root / "class" / "net" / name
+        (folder / "statistics").mkdir(parents=True)
+        for counter in ("tx_bytes", "rx_bytes", "tx_packets", "rx_packets"):
+            (folder / "statistics" / counter).write_text("1\n")
+    (root / "class" / "net" / "eth0" / "device" / "infiniband" / "mlx5_0").mkdir(parents=True)
+    (root / "class" / "net" / "bond0" / "lower_eth0").symlink_to("../eth0")
+
+    brief = ("--interval", "10ms", "--for", "20ms")
+    assert run(tmp_path, "--iface", "eth0", *brief, sys_root=root) == 0
+    assert capsys.readouterr().err == "offbeat: eth0: does not count what RDMA moves; name --device mlx5_0 too\n"
+    assert run(tmp_path, "--iface", "bond0", *brief, sys_root=root) == 0
+    assert capsys.readouterr().err == ""
+    assert run(tmp_path, "--iface", "bond0", "--iface", "eth0", *brief, sys_root=root) == 0
+    assert "bond0: its traffic is counted by eth0 too; never add them up" in capsys.readouterr().err

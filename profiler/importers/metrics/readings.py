@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -44,9 +45,9 @@ class MetricReadings:
         self._host = host
         self._source = source
         self._metrics: dict[str, Metric | None] = {}
-        self._series: dict[tuple[str, frozenset[tuple[str, str]]], Series | None] = {}
-        self._names: dict[int, str] = {}
-        self._passed_over: dict[str, int] = {}
+        self._series: dict[tuple[str, frozenset[tuple[str, str]]], Series] = {}
+        self._names: dict[int, tuple[str, frozenset[tuple[str, str]]]] = {}
+        self._passed_over: Counter[str] = Counter()
         self._n_unknown = 0
         self._n_without_value = 0
 
@@ -61,8 +62,11 @@ class MetricReadings:
 
     def add(self, name: str, labels: Mapping[str, str], *, t_ns: int, value: float) -> None:
         """Take one reading of a metric that `knows`; a value that is none is counted as absent."""
+        metric = self._metrics[name]
+        if metric is None:
+            return
         self._coverage.n_rows += 1
-        series = self._series_of(name, labels)
+        series = self._series_of(metric, name, labels)
         if series is None:
             return
         if not 0 <= value < LARGEST:  # nor is NaN
@@ -75,35 +79,21 @@ class MetricReadings:
         """Write what waits, and say what was passed over."""
         coverage = self._coverage
         coverage.n_samples += self._readings.close()
-        for what, n_readings in list(self._passed_over.items())[:_NAMED]:
+        for what, n_readings in self._passed_over.most_common(_NAMED):
             coverage.skip(f"{what} ({n_readings})", "one metric a series, the first that was met")
         if self._n_without_value:
             coverage.skip(f"readings ({self._n_without_value})", "no value: NaN, infinite, negative or too large")
         if self._n_unknown:
             coverage.skip(f"readings ({self._n_unknown})", "metrics that count no traffic of a port")
 
-    def _series_of(self, name: str, labels: Mapping[str, str]) -> Series | None:
-        """Return the series of a metric; None where another metric counts the same."""
+    def _series_of(self, metric: Metric, name: str, labels: Mapping[str, str]) -> Series | None:
+        """Return the series of a reading; None, and count it, where another metric was met that counts the same."""
         who = (name, frozenset(labels.items()))
         if who not in self._series:
-            metric = self._metrics[name]
-            series = (
-                None if metric is None else series_of(metric, labels, name=name, host=self._host, source=self._source)
-            )
-            if series is not None and series.series_id in self._names:
-                what = f"{name}, counted by {self._names[series.series_id]}"
-                self._passed_over[what] = 0
-                series = None
-            elif series is not None:
-                self._names[series.series_id] = name
-            self._series[who] = series
+            self._series[who] = series_of(metric, labels, name=name, host=self._host, source=self._source)
         series = self._series[who]
-        if series is None:
-            self._count_passed_over(name)
-        return series
-
-    def _count_passed_over(self, name: str) -> None:
-        for what in self._passed_over:
-            if what.startswith(f"{name}, "):
-                self._passed_over[what] += 1
-                return
+        first = self._names.setdefault(series.series_id, who)
+        if first == who:
+            return series
+        self._passed_over[f"{name}, counted by {first[0]}"] += 1
+        return None
