@@ -90,6 +90,7 @@ class EthtoolProbe:
         # A third of the import time of everything else, for those alone who ask for it.
         from pyroute2.ethtool.ioctl import EthtoolError, IoctlEthtool
 
+        self._driver_error = EthtoolError
         try:
             self._driver = IoctlEthtool(interface)
             found = dict(self._driver.get_statistics())
@@ -114,8 +115,11 @@ class EthtoolProbe:
 
     def read(self) -> Sequence[int]:
         """Return the statistics; see `profiler.collectors.base.Probe`."""
-        found = dict(self._driver.get_statistics())
-        return [found[name] for name in self._names]
+        try:
+            found = dict(self._driver.get_statistics())
+            return [found[name] for name in self._names]
+        except (self._driver_error, KeyError) as error:
+            raise OSError(f"its driver tells its statistics no more ({type(error).__name__})") from error
 
     def counters(self) -> tuple[ProbedCounter, ...]:
         """Return what is read."""

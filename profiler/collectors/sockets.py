@@ -173,9 +173,15 @@ def _diagnosis(pid: int) -> DiagSocket:
 
 
 def _sockets(diagnosis: DiagSocket) -> Iterator[tuple[int, int, tuple[int, int]]]:
-    """Yield cookie, inode, and bytes sent once and received, of each socket."""
+    """Yield cookie, inode, and bytes sent once and received, of each socket; OSError if the kernel refuses."""
+    from pyroute2.netlink.exceptions import NetlinkError
+
     for family in (socket.AF_INET, socket.AF_INET6):
-        for message in diagnosis.get_sock_stats(family=family, states=_STATES, extensions=_INFO):
+        try:
+            messages = diagnosis.get_sock_stats(family=family, states=_STATES, extensions=_INFO)
+        except NetlinkError as error:
+            raise OSError(f"the kernel tells nothing of sockets: {error}") from error
+        for message in messages:
             info: dict[str, Any] | None = message.get_attr("INET_DIAG_INFO")
             if info:
                 sent = info.get("tcpi_bytes_sent", info.get("tcpi_bytes_acked", 0)) - info.get("tcpi_bytes_retrans", 0)
@@ -193,5 +199,7 @@ def can_diagnose() -> int:
     diagnosis = _diagnosis(os.getpid())
     try:
         return sum(1 for _ in _sockets(diagnosis))
+    except OSError as error:
+        raise NotHere(str(error)) from error
     finally:
         diagnosis.close()

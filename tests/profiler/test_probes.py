@@ -274,3 +274,21 @@ def test_a_driver_that_is_slow_is_not_asked_often(monkeypatch: pytest.MonkeyPatc
 def test_names_of_queues_are_not_those_of_the_interface() -> None:
     assert known_statistic("rx0_bytes") is None
     assert known_statistic("tx_bytes_phy") == ("bytes", "transmit", "wire")
+
+
+@pytest.mark.usefixtures("driver")
+def test_an_interface_that_goes_away_is_dropped_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyroute2.ethtool.ioctl import NoSuchDevice
+
+    probe = EthtoolProbe("eth0", host="h1", interval_s=1.0)
+
+    def gone(_driver: FakeDriver) -> list[tuple[str, int]]:
+        raise NoSuchDevice("eth0")
+
+    with opened([probe], host="h1") as found:
+        sampler = Sampler(found.counters, interval_s=0.01)
+        monkeypatch.setattr(FakeDriver, "get_statistics", gone)
+        assert list(sampler.chunks(stop=lambda: False, duration_s=0.1)) == []
+
+    assert sampler.counters == ()
+    assert "tells its statistics no more (NoSuchDevice)" in str(sampler.broken[0])
