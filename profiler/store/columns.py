@@ -24,6 +24,13 @@ COLUMN_TYPES: Final[dict[str, type[np.integer[Any]]]] = {
 }
 """Columns of table ``samples`` other than its series."""
 
+_LIMITS: Final = {
+    name: (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max), np.dtype(dtype)) for name, dtype in COLUMN_TYPES.items()
+}
+
+_ONE_A_SAMPLE: Final = ("t_ns", "value")
+"""Columns of which no value serves all rows."""
+
 _REMEDIES: Final = {
     "t_ns": "give UTC nanoseconds",
     "window_ns": "a window is at most 2.147 s: store the sums of longer ones as a cumulative counter",
@@ -44,8 +51,7 @@ def checked_columns(place: str, columns: Mapping[str, ArrayLike]) -> dict[str, N
     arrays = {name: _integers(place, name, values) for name, values in columns.items()}
     shape = arrays["t_ns"].shape
     for name, array in arrays.items():
-        may_be_one = name not in ("t_ns", "value")
-        if len(shape) != 1 or (array.shape != shape and (array.ndim or not may_be_one)):
+        if len(shape) != 1 or (array.shape != shape and (array.ndim or name in _ONE_A_SAMPLE)):
             raise BadInput(
                 f"{place}: column {name}: shape {array.shape}, but t_ns has {shape}; give one value a sample"
             )
@@ -53,7 +59,10 @@ def checked_columns(place: str, columns: Mapping[str, ArrayLike]) -> dict[str, N
 
 
 def _integers(place: str, name: str, values: ArrayLike) -> NDArray[Any]:
-    array, dtype = np.asarray(values), COLUMN_TYPES[name]
+    low, high, dtype = _LIMITS[name]
+    if isinstance(values, int) and low <= values <= high:  # a recorder asks this so often that it shows
+        return np.array(values, dtype)
+    array = np.asarray(values)
     if array.dtype == dtype:
         return array
     if array.size == 0 and array.dtype.kind == "f":  # an empty list
@@ -63,8 +72,7 @@ def _integers(place: str, name: str, values: ArrayLike) -> NDArray[Any]:
             f"{place}: column {name}: expected whole numbers, found {array.dtype}; round or scale them first"
         )
     if array.size and not np.can_cast(array.dtype, dtype):
-        low, high = (int(array.min()), int(array.max())) if array.ndim else (int(array), int(array))
-        limits = np.iinfo(dtype)
-        if low < limits.min or high > limits.max:
-            raise BadInput(f"{place}: column {name}: {low} to {high} does not fit {limits.dtype}; {_REMEDIES[name]}")
+        least, most = (int(array.min()), int(array.max())) if array.ndim else (int(array), int(array))
+        if least < low or most > high:
+            raise BadInput(f"{place}: column {name}: {least} to {most} does not fit {dtype}; {_REMEDIES[name]}")
     return array

@@ -118,8 +118,9 @@ class Sealer:
             yield _File(path=f"flows/{self._next_hash()}.parquet", table="flows", pieces=batch.flows)
         host = re.sub(r"[^A-Za-z0-9._-]", "_", batch.host)[:64]
         for day in batch.rows.by_day():
-            path = f"samples/date={day.date}/{host}-{day.t_range_ns[0]}-{self._next_hash()}.parquet"
-            yield _File(path=path, table="samples", pieces=day.pieces(), t_range_ns=day.t_range_ns)
+            t_range_ns = day.t_range_ns
+            path = f"samples/date={day.date}/{host}-{t_range_ns[0]}-{self._next_hash()}.parquet"
+            yield _File(path=path, table="samples", pieces=day.pieces(), t_range_ns=t_range_ns)
 
     def _merge_series(self) -> None:
         """Keep the files of series few: each recording brings one."""

@@ -27,6 +27,9 @@ __all__ = ["ROW_GROUP_ROWS", "Segment", "read_segments", "remedy", "temporary_pa
 ROW_GROUP_ROWS: Final = 122_880
 """DuckDB's own row-group size: one row group is one unit of its parallel scan."""
 
+_WRITE_BYTES: Final = 1 << 20
+"""Bytes handed to Python at a time: each time the sealing thread waits for its turn among the others."""
+
 _REMEDIES: Final = {
     errno.ENOSPC: "free some space and run again; what was sealed before is kept",
     errno.EDQUOT: "free some space and run again; what was sealed before is kept",
@@ -162,15 +165,18 @@ def _encode(pieces: Iterable[pa.Table], table: str, stream: _DigestingStream) ->
     integers = [field.name for field in schema if pa.types.is_integer(field.type)]
     key = [pq.SortingColumn(schema.get_field_index(name)) for name in TABLES[table].key]
     n_rows = 0
-    with pq.ParquetWriter(
-        stream,
-        schema,
-        compression="zstd",
-        use_dictionary=[name for name in schema.names if name not in integers],
-        column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
-        write_statistics=list(TABLES[table].key),  # what readers prune by; the rest costs a tenth of the time
-        sorting_columns=key if table == "samples" else None,
-    ) as writer:
+    with (
+        pa.BufferedOutputStream(pa.PythonFile(stream, "w"), _WRITE_BYTES) as sink,
+        pq.ParquetWriter(
+            sink,
+            schema,
+            compression="zstd",
+            use_dictionary=[name for name in schema.names if name not in integers],
+            column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
+            write_statistics=list(TABLES[table].key),  # what readers prune by; the rest costs a tenth of the time
+            sorting_columns=key if table == "samples" else None,
+        ) as writer,
+    ):
         for piece in pieces:
             writer.write_table(piece, row_group_size=ROW_GROUP_ROWS)
             n_rows += piece.num_rows

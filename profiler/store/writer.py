@@ -179,7 +179,9 @@ class LakeWriter:
         start = 0
         while start < n_rows:
             stop = min(n_rows, start + self._buffer.n_free)
-            part = {name: column[start:stop] if column.ndim else column for name, column in columns.items()}
+            part = columns
+            if stop - start < n_rows:
+                part = {name: column[start:stop] if column.ndim else column for name, column in columns.items()}
             self._buffer.append(series_id, stop - start, part)
             self.n_rows += stop - start
             start = stop
