@@ -58,7 +58,7 @@ def checked_columns(place: str, columns: Mapping[str, ArrayLike]) -> dict[str, N
     return arrays
 
 
-def _integers(place: str, name: str, values: ArrayLike) -> NDArray[Any]:
+def _integers(place: str, name: str, values: ArrayLike | int) -> NDArray[Any]:
     low, high, dtype = _LIMITS[name]
     if isinstance(values, int) and low <= values <= high:  # a recorder asks this so often that it shows
         return np.array(values, dtype)
