@@ -35,6 +35,8 @@ class Table(Protocol):
     """Lines that were dropped, since they have another number of cells than the header."""
     garbled: Flaw
     """Lines that are not UTF-8; their other cells count."""
+    is_cut: bool
+    """Whether the last line has no end; known after the last block."""
 
     def blocks(self, columns: Sequence[str], *, integers: Sequence[str]) -> Iterator[Block]:
         """Yield blocks of some columns; those of ``integers`` as integers where all their cells are."""

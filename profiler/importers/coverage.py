@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,10 @@ class Coverage:
         What is wrong with the input: place, value, remedy. One is enough to call what was read partial.
     totals
         Further counts, such as packets and bytes on the wire.
+    n_read
+        Readings, packets or collectives that were met, sound or not; counted as they are met.
+    left_out
+        How many of them were not kept, by reason; `n_kept` are the rest.
     """
 
     n_rows: int = 0
@@ -48,6 +53,13 @@ class Coverage:
     skipped: list[Skipped] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     totals: dict[str, int] = field(default_factory=dict)
+    n_read: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def n_kept(self) -> int:
+        """Number of readings, packets or collectives that what was stored is made of."""
+        return self.n_read - self.left_out.total()
 
     def saw(self, t_ns: NDArray[np.int64]) -> None:
         """Widen the range of times."""
@@ -63,3 +75,8 @@ class Coverage:
     def skip(self, what: str, why: str) -> None:
         """Note something that was passed over."""
         self.skipped.append(Skipped(what, why))
+
+    def leave_out(self, why: str, n: int) -> None:
+        """Count readings that were met and not kept."""
+        if n:
+            self.left_out[why] += n

@@ -15,7 +15,7 @@ from profiler.importers.columns import ChosenColumn, chosen_columns, rows_by_nam
 from profiler.importers.contents import kind_of
 from profiler.importers.coverage import Coverage
 from profiler.importers.faults import Faults
-from profiler.importers.feed import Feed
+from profiler.importers.feed import Feed, tell_feeds
 from profiler.importers.importer import Importer, Options
 from profiler.importers.mapping import Mapping, plain_mapping
 from profiler.importers.tables import open_table
@@ -95,7 +95,7 @@ class _Reading:
         self._name_columns = {name for chosen in self._chosen for name in chosen.name_columns}
         self._feeds: dict[tuple[str, tuple[str, ...]], Feed] = {}
         self._faults = Faults()
-        self._n_empty = 0
+        self._last_feed: Feed | None = None
         self._coverage = Coverage()
         self._check(mapping)
 
@@ -109,7 +109,7 @@ class _Reading:
         except BadInput as error:
             self._coverage.problems.append(str(error))
         for feed in self._feeds.values():
-            feed.close()
+            feed.close(is_cut=self._table.is_cut and feed is self._last_feed)
         self._report(not_used=[column for column in self._table.columns if column not in used])
         return self._coverage
 
@@ -132,6 +132,7 @@ class _Reading:
 
     def _take(self, block: Block) -> None:
         self._coverage.n_rows += block.n_rows
+        self._coverage.n_read += block.n_rows * len(self._chosen)
         when = self._cells(block, self._time.column, functools.partial(times, time=self._time))
         self._coverage.saw(when.value[when.known])
         by_names: dict[tuple[str, ...], list[ChosenColumn]] = {}
@@ -152,7 +153,6 @@ class _Reading:
                 f"{self._source.name}: column {column}: {error}; convert it, or correct the mapping"
             ) from error
         self._faults.note(block, column, cells)
-        self._n_empty += int(np.count_nonzero(~cells.known & ~cells.bad))
         return cells
 
     def _take_column(
@@ -165,11 +165,26 @@ class _Reading:
     ) -> None:
         known = when.known & cells.known
         complete = bool(known.all())
+        if not complete:
+            self._leave_out(when, cells)
+        n_named = 0
         for names, rows in groups:
             t_ns, value = when.value[rows], cells.value[rows]
             if not complete:
                 t_ns, value = t_ns[known[rows]], value[known[rows]]
-            self._feed(chosen, names).write(t_ns, value)
+            feed = self._feed(chosen, names)
+            feed.write(t_ns, value)
+            n_named += t_ns.size
+            if chosen.column == self._table.columns[-1] and _holds_last(rows, known.size):
+                self._last_feed = feed
+        self._coverage.leave_out("no name", int(np.count_nonzero(known)) - n_named)
+
+    def _leave_out(self, when: Cells, cells: Cells) -> None:
+        """Count the cells of a column that have no time or no value."""
+        coverage = self._coverage
+        coverage.leave_out("no time", int(np.count_nonzero(~when.known)))
+        coverage.leave_out("no number", int(np.count_nonzero(when.known & cells.bad)))
+        coverage.leave_out("empty", int(np.count_nonzero(when.known & ~cells.known & ~cells.bad)))
 
     def _feed(self, chosen: ChosenColumn, names: tuple[str, ...]) -> Feed:
         key = (chosen.column, names)
@@ -180,18 +195,17 @@ class _Reading:
     def _report(self, *, not_used: list[str]) -> None:
         coverage, name = self._coverage, self._source.name
         coverage.problems += [*self._faults.problems(name), *self._flaws()]
-        coverage.n_samples = sum(feed.n_written for feed in self._feeds.values())
+        n_ragged = self._table.ragged.n_lines * len(self._chosen)
+        coverage.n_read += n_ragged
+        coverage.leave_out("not the cells of the header", n_ragged)
+        tell_feeds(self._feeds.values(), coverage, cut_in=name)
         if not coverage.n_samples:
             raise BadInput("\n".join(coverage.problems) or f"{name}: a header and no rows; is the file complete?")
         if not_used:
             coverage.skip(f"columns {', '.join(not_used[:_NAMED])}", "not counters of the mapping")
-        n_dropped = sum(feed.n_dropped for feed in self._feeds.values())
-        if n_dropped:
-            coverage.skip(
-                f"cells ({n_dropped})", "time stands there twice: same value, or the last of a counter is kept"
-            )
-        if self._n_empty:
-            coverage.skip(f"cells ({self._n_empty})", "empty")
+        for why in ("empty", "no time", "no name"):
+            if coverage.left_out[why]:
+                coverage.skip(f"cells ({coverage.left_out[why]})", why)
         coverage.totals["late"] = sum(feed.n_late for feed in self._feeds.values())
 
     def _flaws(self) -> Iterator[str]:
@@ -206,3 +220,8 @@ class _Reading:
                 f"{self._source.name}: {garbled.first}: not UTF-8, nor are others like it ({garbled.n_lines}); "
                 "convert the file, as with iconv"
             )
+
+
+def _holds_last(rows: NDArray[np.intp] | slice, n_rows: int) -> bool:
+    """Return whether the last row of a block is among some rows."""
+    return isinstance(rows, slice) or bool(rows[-1] == n_rows - 1)

@@ -41,6 +41,7 @@ class ParquetTable:
     columns: list[str] = field(init=False)
     ragged: Flaw = field(default_factory=Flaw)
     garbled: Flaw = field(default_factory=Flaw)
+    is_cut: bool = False
 
     def __post_init__(self) -> None:
         self.columns = list(self._open().schema_arrow.names)

@@ -39,7 +39,7 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
         for collector in COLLECTORS.values():
             for port in _ports(collector, root, coverage):
                 _take(port, collector, readings, host=host, coverage=coverage, instants=instants)
-    coverage.n_samples = readings.close()
+    readings.close(coverage)
     instants.tell(coverage)
     if not coverage.n_samples:
         said = [*coverage.problems, *(f"{item.what}: {item.why}" for item in coverage.skipped)]

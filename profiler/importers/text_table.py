@@ -90,6 +90,7 @@ class TextTable:
     delimiter: str
     ragged: Flaw = field(default_factory=Flaw)
     garbled: Flaw = field(default_factory=Flaw)
+    is_cut: bool = False
 
     def blocks(self, columns: Sequence[str], *, integers: Sequence[str]) -> Iterator[Block]:
         """Yield blocks of rows; see `Table`.
@@ -106,6 +107,7 @@ class TextTable:
             is_head = first_line == 1
             block = text.partition(b"\n")[2] if is_head else text
             if block and not block.isspace():
+                self.is_cut = not block.endswith(b"\n")
                 parsed = self._block(block, columns, typed=typed, first_line=first_line + is_head)
                 if parsed is None:  # a cell that is no integer; whoever takes the text can tell which
                     typed = set()

@@ -85,7 +85,7 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
         for i, value in values.items():
             if 0 <= value < 1 << 62:  # nor is NaN
                 readings.add(series[i], t_ns=t_ns, value=round(value))
-    coverage.n_samples = readings.close()
+    readings.close(coverage)
     _tell(source, coverage, header, wrong=wrong)
     return coverage
 

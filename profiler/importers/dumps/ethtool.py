@@ -58,7 +58,7 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
                 readings.add(series, t_ns=t_ns, value=value)
         elif line[:1].isdigit():
             t_s = time_in(line) or t_s
-    coverage.n_samples = readings.close()
+    readings.close(coverage)
     instants.tell(coverage)
     if wrong:
         coverage.problems.append(f"{source.name}: {wrong[0]}: no count; lines like it ({len(wrong)}) were left out")

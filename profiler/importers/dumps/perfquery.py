@@ -77,7 +77,7 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
         for name, value in block.values.items():
             series = _series(block, name, host=host, source=source.name)
             readings.add(series, t_ns=t_ns, value=value * int(series.raw_scale))
-    coverage.n_samples = readings.close()
+    readings.close(coverage)
     instants.tell(coverage)
     if not coverage.n_samples:
         nothing = f"{source.name}: no data counter of a port; give the output of perfquery -x"

@@ -49,7 +49,7 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
         for interface, direction, rate_bytes in found:
             series = _series(interface, direction, host=host, source=source.name)
             readings.add(series, t_ns=t_ns, value=round(rate_bytes))
-    coverage.n_samples = readings.close()
+    readings.close(coverage)
     _tell(source, coverage, wrong=wrong, n_without=n_without)
     return coverage
 

@@ -1,17 +1,25 @@
-"""Importer of Prometheus's answers: JSON of ``/api/v1/query_range`` and ``/api/v1/query``."""
+"""Importer of Prometheus's answers: JSON of ``/api/v1/query_range`` and ``/api/v1/query``.
+
+Lines of ``/api/v1/export`` of VictoriaMetrics are read too.
+
+References
+----------
+.. [1] Prometheus, "HTTP API": https://prometheus.io/docs/prometheus/latest/querying/api/
+.. [2] VictoriaMetrics, "How to export data in JSON line format"
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from profiler.errors import BadInput
 from profiler.importers.coverage import Coverage
 from profiler.importers.importer import Importer, Options
 from profiler.importers.instants import whole_ns
-from profiler.importers.metrics.readings import MetricReadings
-from profiler.importers.objects import objects_in
+from profiler.importers.metrics.readings import MetricReadings, value_of
+from profiler.importers.objects import first_text, objects_in
 
 if TYPE_CHECKING:
     from profiler.importers.inputs import Input
@@ -20,9 +28,19 @@ if TYPE_CHECKING:
 __all__ = ["PROMETHEUS"]
 
 _NAME: Final = "__name__"
-_MARKS: Final = ((b'"resultType"', b'"data"'), (b'"metric"', b'"value'))
-"""What stands near the start of an answer, or of its list of results alone, as clients save it."""
-_ARRAYS: Final = ("item", "data.result.item")
+_MARKS: Final = ((b'"resultType"', b'"data"'), (b'"metric"', b'"value'), (b'"errorType"', b'"status"'))
+"""What stands near the start of an answer, of its list of results alone, as clients save it, or of a refusal."""
+_LISTED: Final = "item"
+_ANSWERED: Final = "data.result.item"
+_EXPORTED: Final = ""
+_MS_PER_S: Final = 1000.0
+_SAID: Final = {
+    "error": "the server refused the query",
+    "warnings.item": "the server warns that readings may be missing",
+}
+"""Where a server says that something is wrong, and what that means."""
+_SHOWN: Final = 200
+"""Characters of a server's own words that a message shows."""
 
 
 def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: ARG001 - as every importer
@@ -32,44 +50,116 @@ def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: 
 def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     coverage = Coverage()
     readings = MetricReadings(sink, coverage, host=options.host or source.default_host, source=source.name)
-    n_unnamed = n_wrong = 0
-    path = _ARRAYS[0] if source.head(64).lstrip()[:1] == b"[" else _ARRAYS[1]
-    for result in objects_in(source, path, problems=coverage.problems):
-        labels = result.get("metric")
-        rows = result.get("values", [result.get("value")])
-        if not isinstance(labels, Mapping) or not isinstance(rows, list):
-            n_wrong += 1
-        elif not isinstance(name := labels.get(_NAME), str):
-            n_unnamed += 1
-        elif readings.knows(name):
-            n_wrong += _add(readings, name, labels=_texts(labels), rows=rows)
+    results = _Results(source, readings, coverage)
+    for result in objects_in(source, _path(source), problems=coverage.problems):
+        results.take(result)
     readings.close()
-    if n_wrong:
-        coverage.problems.append(f"{source.name}: readings or results ({n_wrong}) that are none; left out; ask again")
-    if n_unnamed:
-        why = "no __name__, so the answer to an expression such as rate(); ask for the counter itself"
-        coverage.skip(f"results ({n_unnamed})", why)
+    results.tell()
     if not coverage.n_samples:
         said = [*coverage.problems, *(f"{item.what}: {item.why}" for item in coverage.skipped)]
         raise BadInput("\n".join([f"{source.name}: no metric that counts the traffic of a port", *said]))
     return coverage
 
 
-def _add(readings: MetricReadings, name: str, *, labels: Mapping[str, str], rows: list[Any]) -> int:
-    """Take the readings of one result; return how many were none."""
-    n_wrong = 0
-    for row in rows:
-        try:
-            when, text = row
-            t_s, value = float(when), float(text)
-        except (TypeError, ValueError):
-            n_wrong += 1
-            continue
-        if math.isfinite(t_s):
-            readings.add(name, labels, t_ns=whole_ns(t_s), value=value)
-        else:
-            n_wrong += 1
-    return n_wrong
+def _path(source: Input) -> str:
+    """Return where the results stand."""
+    head = source.head()
+    if head.lstrip()[:1] == b"[":
+        return _LISTED
+    return _EXPORTED if b'"metric"' in head and b'"result"' not in head else _ANSWERED
+
+
+class _Results:
+    """Takes the results of an answer, one at a time."""
+
+    def __init__(self, source: Input, readings: MetricReadings, coverage: Coverage) -> None:
+        self._source = source
+        self._readings = readings
+        self._coverage = coverage
+        self._n_wrong = 0
+        self._n_unnamed = 0
+        self._n_histograms = 0
+
+    def take(self, result: Mapping[str, Any]) -> None:
+        """Take one result."""
+        labels = result.get("metric")
+        rows = _rows(result)
+        if not isinstance(labels, Mapping) or rows is None:
+            self._n_histograms += "histogram" in result or "histograms" in result
+            self._n_wrong += not ("histogram" in result or "histograms" in result)
+        elif not isinstance(name := labels.get(_NAME), str):
+            self._n_unnamed += 1
+            self._coverage.n_read += len(rows)
+            self._coverage.leave_out("the answer to an expression", len(rows))
+        elif self._readings.knows(name, n_readings=len(rows)):
+            self._add(name, _texts(labels), rows)
+
+    def tell(self) -> None:
+        """Say what was no reading, and what the server itself said was wrong."""
+        coverage, name = self._coverage, self._source.name
+        n_wrong = self._n_wrong + coverage.left_out["no reading"]
+        if n_wrong:
+            coverage.problems.append(f"{name}: readings or results ({n_wrong}) that are none; left out; ask again")
+        if self._n_unnamed:
+            why = "no __name__, so the answer to an expression such as rate(); ask for the counter itself"
+            coverage.skip(f"results ({self._n_unnamed})", why)
+        if self._n_histograms:
+            coverage.skip(f"results ({self._n_histograms})", "native histograms, which count no traffic of a port")
+        for key, meaning in _SAID.items():
+            if said := _said(self._source, key):
+                coverage.problems.append(f"{name}: {meaning}: {said[:_SHOWN]!r}; ask again")
+
+    def _add(self, name: str, labels: Mapping[str, str], rows: list[Any]) -> None:
+        found = [reading for row in rows if (reading := _reading(row)) is not None]
+        self._coverage.leave_out("no reading", len(rows) - len(found))
+        if found:
+            first_ns, last_ns = (pick(t_ns for t_ns, _ in found) for pick in (min, max))
+            self._readings.hand_over(name, labels, first_ns=first_ns, last_ns=last_ns)
+        for t_ns, value in found:
+            self._readings.add(name, labels, t_ns=t_ns, value=value)
+
+
+def _said(source: Input, path: str) -> str:
+    """Return the first text at a path; the document is parsed for it only if the key is anywhere in it."""
+    key = f'"{path.partition(".")[0]}"'.encode()
+    rest = b""
+    try:
+        for piece in source.pieces():
+            if key in rest + piece:
+                return first_text(source, path)
+            rest = piece[-len(key) :]
+    except BadInput:  # the reading before has said so
+        pass
+    return ""
+
+
+def _rows(result: Mapping[str, Any]) -> list[Any] | None:
+    """Return the rows of a result, each a time in s and a value; None if there are none."""
+    values, stamps = result.get("values"), result.get("timestamps")
+    if isinstance(values, list) and isinstance(stamps, list):
+        return list(_exported(stamps, values))
+    if "value" in result:
+        return [result["value"]]
+    return values if isinstance(values, list) else None
+
+
+def _exported(stamps: list[Any], values: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield rows of an export, whose times are ms; a value without a time, or the reverse, is a row that is none."""
+    for i in range(max(len(stamps), len(values))):
+        when = stamps[i] if i < len(stamps) else None
+        text = values[i] if i < len(values) else None
+        yield when / _MS_PER_S if isinstance(when, int | float) else None, text
+
+
+def _reading(row: Any) -> tuple[int, int | None] | None:  # noqa: ANN401 - whatever the JSON has
+    """Return the time and the value of a row, the value None where it cannot be stored; None if it is no reading."""
+    try:
+        when, text = row
+        t_s = float(when)
+        value = value_of(text if isinstance(text, str) else str(text + 0))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return (whole_ns(t_s), value) if math.isfinite(t_s) else None
 
 
 def _texts(labels: Mapping[str, Any]) -> dict[str, str]:
@@ -82,7 +172,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 PROMETHEUS: Final = Importer(
     name="prometheus",
-    version=1,
+    version=2,
     reads="answers of Prometheus (query_range JSON)",
     recognises=_recognises,
     read=_read,

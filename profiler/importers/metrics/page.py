@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -13,13 +13,11 @@ from profiler.importers.contents import kind_of
 from profiler.importers.coverage import Coverage
 from profiler.importers.importer import Importer, Options
 from profiler.importers.instants import Instants, host_of
-from profiler.importers.lines import lines_of
+from profiler.importers.lines import Lines
 from profiler.importers.metrics.names import known_metric
-from profiler.importers.metrics.readings import MetricReadings
+from profiler.importers.metrics.readings import MetricReadings, value_of
 
 if TYPE_CHECKING:
-    from prometheus_client.samples import Sample
-
     from profiler.importers.inputs import Input
     from profiler.importers.sink import Sink
 
@@ -27,8 +25,31 @@ __all__ = ["METRICS_PAGE"]
 
 FEWEST_MS: Final = 1e11
 """A time of so much or more is in ms, as Prometheus text has it (1973 on), a lesser one in s, as in OpenMetrics."""
+_MS_PER_S: Final = 1e3
 _NAME: Final = re.compile(rb"[a-zA-Z_:][a-zA-Z0-9_:]*")
 _HEADER: Final = re.compile(rb"# (?:HELP|TYPE|UNIT) ([a-zA-Z_:][a-zA-Z0-9_:]*)")
+_READING: Final = re.compile(
+    rb"""\s*(?P<what>[^\s{]*(?:[ \t]*\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?)"""
+    rb"""[ \t]+(?P<value>[^\s#_]+)(?:[ \t]+(?P<when>[^\s#_]+))?\s*(?:\#.*)?"""
+)
+"""A reading; what follows a ``#`` is an exemplar, whose numbers are others."""
+
+
+class _Metric(NamedTuple):
+    """What is read."""
+
+    name: str
+    labels: dict[str, str]
+
+
+class _Reading(NamedTuple):
+    """One reading; its time in s since the epoch is None where the page tells none."""
+
+    what: bytes
+    metric: _Metric
+    value: int | None
+    t_s: float | None
+    n_time_digits: int
 
 
 def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: ARG001 - as every importer
@@ -48,50 +69,101 @@ def _is_known(name: bytes) -> bool:
 
 def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     coverage = Coverage()
-    readings = MetricReadings(sink, coverage, host=host_of(source, options), source=source.name)
-    instants = Instants(source, options)
-    for sample in _samples(source, readings, coverage):
-        t_ns = instants.t_ns(_time_s(sample), of=f"{sample.name}{sorted(sample.labels.items())}")
-        readings.add(sample.name, sample.labels, t_ns=t_ns, value=sample.value)
-    readings.close()
-    instants.tell(coverage)
+    page = _Page(source, sink, options, coverage=coverage)
+    lines = Lines(source, coverage.problems)
+    for i_line, line in enumerate(lines, start=1):
+        if line.strip() and not line.startswith(b"#"):
+            page.take(line, i_line=i_line)
+    page.close(is_cut=lines.is_cut)
     if not coverage.n_samples:
         raise BadInput("\n".join(coverage.problems) or _nothing(source, coverage))
     return coverage
 
 
-def _samples(source: Input, readings: MetricReadings, coverage: Coverage) -> Iterator[Sample]:
-    """Yield the sound samples of known metrics; lines that are not sound become one problem."""
-    n_wrong = 0
-    first = ""
-    for i_line, line in enumerate(lines_of(source, coverage.problems), start=1):
-        if not line.strip() or line.startswith(b"#"):
-            continue
+class _Page:
+    """Takes the lines of a page; the last reading waits, since the end of the page may be missing."""
+
+    def __init__(self, source: Input, sink: Sink, options: Options, *, coverage: Coverage) -> None:
+        self._source = source
+        self._coverage = coverage
+        self._readings = MetricReadings(sink, coverage, host=host_of(source, options), source=source.name)
+        self._instants = Instants(source, options)
+        self._metrics: dict[bytes, _Metric | None] = {}
+        self._waiting: _Reading | None = None
+        self._n_time_digits = 0
+        self._first_wrong = ""
+
+    def take(self, line: bytes, *, i_line: int) -> None:
+        """Take a line that is no comment."""
         name = _NAME.match(line)
-        if name is not None and not readings.knows(name[0].decode("ascii")):
-            continue
+        if name is not None and not self._readings.knows(name[0].decode("ascii")):
+            return
+        reading = self._reading(line)
+        if reading is None:
+            self._coverage.n_read += name is None
+            self._coverage.leave_out("no metric", 1)
+            self._first_wrong = self._first_wrong or f"line {i_line}: {line[:60]!r}"
+        elif name is not None or self._readings.knows(reading.metric.name):
+            self._add_waiting()
+            self._waiting = reading
+
+    def close(self, *, is_cut: bool) -> None:
+        """Take the last reading, unless digits of its time are missing, and tell what became of the page."""
+        coverage, name = self._coverage, self._source.name
+        last = self._waiting
+        if is_cut and last is not None and last.n_time_digits < self._n_time_digits:
+            coverage.leave_out("cut", 1)
+            coverage.problems.append(
+                f"{name}: ends inside of a line, in the time of a reading, which was left out; fetch the page again"
+            )
+        else:
+            self._add_waiting()
+        self._readings.close(cut_in=name if is_cut else "")
+        self._instants.tell(coverage)
+        if n_wrong := coverage.left_out["no metric"]:
+            coverage.problems.append(
+                f"{name}: {self._first_wrong}: no metric; lines like it ({n_wrong}) were left out; fetch the page again"
+            )
+
+    def _add_waiting(self) -> None:
+        if self._waiting is None:
+            return
+        what, metric, value, t_s, self._n_time_digits = self._waiting
+        t_ns = self._instants.t_ns(t_s, of=what.decode("utf-8", errors="replace"))
+        self._readings.add(metric.name, metric.labels, t_ns=t_ns, value=value)
+
+    def _reading(self, line: bytes) -> _Reading | None:
+        """Return what a line says; None if it is no reading."""
+        found = _READING.fullmatch(line)
+        if found is None:
+            return None
+        what, value, when = found["what"], found["value"], found["when"] or b""
+        if what not in self._metrics:
+            self._metrics[what] = _metric(what)
+        metric = self._metrics[what]
         try:
-            families = list(text_string_to_metric_families(line.decode("utf-8") + "\n"))
+            t_s = _time_s(when) if when else None
+            return metric and _Reading(what, metric, value_of(value.decode("ascii")), t_s, len(when))
         except ValueError:
-            families = []
-        for family in families:
-            yield from family.samples
-        if not families:
-            n_wrong += 1
-            first = first or f"line {i_line}: {line[:60]!r}"
-    if n_wrong:
-        coverage.problems.append(
-            f"{source.name}: {first}: no metric; lines like it ({n_wrong}) were left out; fetch the page again"
-        )
+            return None
 
 
-def _time_s(sample: Sample) -> float | None:
-    """Return the time of a sample in s since the epoch; None if it has none."""
-    if sample.timestamp is None:
+def _metric(what: bytes) -> _Metric | None:
+    """Return the name and the labels of a reading; None if they cannot be read."""
+    try:
+        families = list(text_string_to_metric_families(f"{what.decode()} 0\n"))
+    except ValueError:
         return None
-    # The parser takes every time for ms.
-    raw = float(sample.timestamp) * 1e3
-    return raw / 1e3 if raw >= FEWEST_MS else raw
+    samples = [sample for family in families for sample in family.samples]
+    return _Metric(samples[0].name, samples[0].labels) if len(samples) == 1 else None
+
+
+def _time_s(text: bytes) -> float:
+    """Return a time in s since the epoch."""
+    when = float(text)
+    if not math.isfinite(when):
+        raise ValueError(when)
+    return when / _MS_PER_S if when >= FEWEST_MS else when
 
 
 def _nothing(source: Input, coverage: Coverage) -> str:
@@ -105,7 +177,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 METRICS_PAGE: Final = Importer(
     name="metrics",
-    version=1,
+    version=2,
     reads="pages of metrics (Prometheus text, OpenMetrics)",
     recognises=_recognises,
     read=_read,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from profiler.importers.feed import Readings
 from profiler.importers.metrics.names import Metric, known_metric, series_of
@@ -14,11 +16,38 @@ if TYPE_CHECKING:
     from profiler.importers.sink import Sink
     from profiler.store.series import Series
 
-__all__ = ["MetricReadings"]
+__all__ = ["MetricReadings", "value_of"]
 
-LARGEST: Final = float(1 << 63)
-"""Values are stored as int64."""
+_LARGEST: Final = 1 << 63
+"""Values and times are stored as int64."""
+_EXACT: Final = 1 << 53
+"""From here on a float, which is what Prometheus keeps, does not tell every whole number."""
 _NAMED: Final = 5
+_LIKE_TRAFFIC: Final = re.compile(r"bytes|octets|packets|pkts|data|bandwidth|throughput", re.IGNORECASE)
+NO_VALUE: Final = "no value: NaN, infinite, negative or too large"
+
+
+def value_of(text: str) -> int | None:
+    """Return the whole number that a value of a metric stands for, exactly; None if it cannot be stored.
+
+    Examples
+    --------
+    >>> value_of("9007199254740993"), value_of("1.8527668e+07"), value_of("NaN"), value_of("-1")
+    (9007199254740993, 18527668, None, None)
+    """
+    if text.isascii() and text.isdecimal():
+        value = int(text) if len(text) < len(str(_LARGEST)) + 1 else _LARGEST
+    else:
+        number = float(text)
+        value = round(number) if math.isfinite(number) and number >= 0 else -1
+    return value if 0 <= value < _LARGEST else None
+
+
+class _Labelled(NamedTuple):
+    """A metric with its labels."""
+
+    name: str
+    labels: frozenset[tuple[str, str]]
 
 
 class MetricReadings:
@@ -45,55 +74,95 @@ class MetricReadings:
         self._host = host
         self._source = source
         self._metrics: dict[str, Metric | None] = {}
-        self._series: dict[tuple[str, frozenset[tuple[str, str]]], Series] = {}
-        self._names: dict[int, tuple[str, frozenset[tuple[str, str]]]] = {}
+        self._series: dict[_Labelled, Series] = {}
+        self._owners: dict[int, _Labelled] = {}
+        self._spans_ns: dict[int, tuple[int, int]] = {}
         self._passed_over: Counter[str] = Counter()
-        self._n_unknown = 0
-        self._n_without_value = 0
+        self._unknown: Counter[str] = Counter()
+        self._n_inexact = 0
 
-    def knows(self, name: str) -> bool:
-        """Return whether a metric of this name is traffic; count the reading as passed over where it is not."""
+    def knows(self, name: str, *, n_readings: int = 1) -> bool:
+        """Return whether a metric of this name is traffic; count its readings."""
         if name not in self._metrics:
             self._metrics[name] = known_metric(name)
+        self._coverage.n_read += n_readings
         if self._metrics[name] is None:
-            self._n_unknown += 1
+            self._unknown[name] += n_readings
             return False
+        self._coverage.n_rows += n_readings
         return True
 
-    def add(self, name: str, labels: Mapping[str, str], *, t_ns: int, value: float) -> None:
-        """Take one reading of a metric that `knows`; a value that is none is counted as absent."""
-        metric = self._metrics[name]
-        if metric is None:
-            return
-        self._coverage.n_rows += 1
-        series = self._series_of(metric, name, labels)
-        if series is None:
-            return
-        if not 0 <= value < LARGEST:  # nor is NaN
-            self._n_without_value += 1
-            return
-        self._coverage.saw_at(t_ns)
-        self._readings.add(series, t_ns=t_ns, value=round(value))
+    def hand_over(self, name: str, labels: Mapping[str, str], *, first_ns: int, last_ns: int) -> None:
+        """Let readings go on under other labels, as when a pod was started anew.
 
-    def close(self) -> None:
-        """Write what waits, and say what was passed over."""
+        Only where all of them, from the first to the last, come before or after those that were taken: two that run at
+        once are two counters, or one that is told twice.
+        """
+        who = _Labelled(name, frozenset(labels.items()))
+        key = self._describe(who, labels).series_id
+        owner, span_ns = self._owners.get(key), self._spans_ns.get(key)
+        if owner is None or span_ns is None or owner.name != name:
+            return
+        if first_ns > span_ns[1] or last_ns < span_ns[0]:
+            self._owners[key] = who
+
+    def add(self, name: str, labels: Mapping[str, str], *, t_ns: int, value: int | None) -> None:
+        """Take one reading of a metric that `knows`; a value that is none, None, is absent, as is a time that is."""
+        who = _Labelled(name, frozenset(labels.items()))
+        series = self._describe(who, labels)
+        owner = self._owners.setdefault(series.series_id, who)
+        if owner != who:
+            self._passed_over[_difference(who, owner)] += 1
+        elif value is None:
+            self._coverage.leave_out(NO_VALUE, 1)
+        elif not 0 <= t_ns < _LARGEST:
+            self._coverage.leave_out("no time", 1)
+        else:
+            self._take(series, t_ns, value)
+
+    def close(self, *, cut_in: str = "") -> None:
+        """Write what waits, and say what was passed over; see `profiler.importers.feed.Readings.close`."""
         coverage = self._coverage
-        coverage.n_samples += self._readings.close()
+        self._readings.close(coverage, cut_in=cut_in)
         for what, n_readings in self._passed_over.most_common(_NAMED):
             coverage.skip(f"{what} ({n_readings})", "one metric a series, the first that was met")
-        if self._n_without_value:
-            coverage.skip(f"readings ({self._n_without_value})", "no value: NaN, infinite, negative or too large")
-        if self._n_unknown:
-            coverage.skip(f"readings ({self._n_unknown})", "metrics that count no traffic of a port")
+        coverage.leave_out("another metric counts the same", self._passed_over.total())
+        for why in (NO_VALUE, "no time"):
+            if coverage.left_out[why]:
+                coverage.skip(f"readings ({coverage.left_out[why]})", why)
+        if self._n_inexact:
+            why = "taken, but of 2^53 or more, which floats, as Prometheus keeps them, tell to 2 bytes or worse"
+            coverage.skip(f"exactness of readings ({self._n_inexact})", why)
+        if self._unknown:
+            coverage.leave_out("metrics that count no traffic of a port", self._unknown.total())
+            named = ", ".join(sorted(self._unknown, key=self._oddness)[:_NAMED])
+            why = f"metrics that count no traffic of a port, such as {named}"
+            coverage.skip(f"readings ({self._unknown.total()})", why)
 
-    def _series_of(self, metric: Metric, name: str, labels: Mapping[str, str]) -> Series | None:
-        """Return the series of a reading; None, and count it, where another metric was met that counts the same."""
-        who = (name, frozenset(labels.items()))
+    def _take(self, series: Series, t_ns: int, value: int) -> None:
+        key = series.series_id
+        first_ns, last_ns = self._spans_ns.get(key, (t_ns, t_ns))
+        self._spans_ns[key] = min(first_ns, t_ns), max(last_ns, t_ns)
+        self._n_inexact += value >= _EXACT
+        self._coverage.saw_at(t_ns)
+        self._readings.add(series, t_ns=t_ns, value=value)
+
+    def _describe(self, who: _Labelled, labels: Mapping[str, str]) -> Series:
         if who not in self._series:
-            self._series[who] = series_of(metric, labels, name=name, host=self._host, source=self._source)
-        series = self._series[who]
-        first = self._names.setdefault(series.series_id, who)
-        if first == who:
-            return series
-        self._passed_over[f"{name}, counted by {first[0]}"] += 1
-        return None
+            metric = self._metrics[who.name]
+            if metric is None:
+                raise KeyError(who.name)
+            self._series[who] = series_of(metric, labels, name=who.name, host=self._host, source=self._source)
+        return self._series[who]
+
+    def _oddness(self, name: str) -> tuple[bool, int, str]:
+        """Return the place of a metric that is not known: what may be traffic after all comes first."""
+        return not _LIKE_TRAFFIC.search(name), -self._unknown[name], name
+
+
+def _difference(who: _Labelled, owner: _Labelled) -> str:
+    """Return what a metric is, and how it differs from the one that counts the same."""
+    if who.name != owner.name:
+        return f"{who.name}, counted by {owner.name}"
+    labels = ", ".join(f"{name}={value}" for name, value in sorted(who.labels - owner.labels))
+    return f"{who.name} of {labels or 'fewer labels'}"
