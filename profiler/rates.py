@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from profiler.store import Series
 
-__all__ = ["rate_series"]
+__all__ = ["RATED_METRICS", "rate_series"]
+
+RATED_METRICS: Final = ("bytes", "bytes_per_s")
+"""Metrics whose series are rates of traffic; a gauge has one of its own, lest it be one series with a counter."""
 
 UNBOUNDED_BITS: Final = 64
 GAUGE_NOTE: Final = "a gauge: rates as their source averaged them, over windows that it does not tell"

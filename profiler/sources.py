@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from profiler.errors import BadInput
 from profiler.importers import read_counters, read_traffic
-from profiler.rates import rate_series
+from profiler.rates import RATED_METRICS, rate_series
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +88,7 @@ def _rates(counters: Counters, problems: list[str], *, capacity_bps: float | Non
     """Return the rate of each series of bytes, in order of their names; one that is no rate becomes a problem."""
     rates = []
     for series, t_ns, value, flags in counters:
-        if series.metric != "bytes":
+        if series.metric not in RATED_METRICS:
             continue
         try:
             rates.append(rate_series(series, t_ns=t_ns, value=value, flags=flags, capacity_bps=capacity_bps))

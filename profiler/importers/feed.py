@@ -33,6 +33,7 @@ class Feed:
         self.n_late = 0
         self.n_dropped = 0
         self.n_cut = 0
+        self.n_doubtful = 0
         self.n_written = 0
         self._sink = sink
         self._series_id = series.series_id
@@ -61,6 +62,7 @@ class Feed:
             is_lower = value < self._last_value
             self.n_cut = int(np.count_nonzero(is_lower))
             t_ns, value = t_ns[~is_lower], value[~is_lower]
+        self.n_doubtful = int(is_cut and self._kind != "counter")
         self._store(t_ns, value)
 
     def _store(self, t_ns: NDArray[np.int64], value: NDArray[np.int64]) -> None:
@@ -130,6 +132,8 @@ def tell_feeds(feeds: Collection[Feed], coverage: Coverage, *, cut_in: str = "")
     coverage.leave_out("added to another of its time", n_taken - n_written - n_dropped - n_cut)
     if n_dropped:
         coverage.skip(f"cells ({n_dropped})", "time stands there twice: same value, or the last of a counter is kept")
+    if any(feed.n_doubtful for feed in feeds):
+        coverage.skip("end of the last line", "none: if the file was cut, digits of its last value are missing")
     if n_cut:
         coverage.problems.append(
             f"{cut_in}: ends inside of a line, and its last counter is lower than before: digits are missing; it was "

@@ -22,7 +22,7 @@ import numpy as np
 from profiler.errors import BadInput
 from profiler.importers.contents import kind_of
 from profiler.importers.coverage import Coverage
-from profiler.importers.feed import Feed
+from profiler.importers.feed import Feed, tell_feeds
 from profiler.importers.importer import Importer, Options
 from profiler.store.series import Series
 
@@ -37,6 +37,7 @@ _LAYERS: Final = {"IB": "rdma_vport", "RoCE": "rdma_vport", "RDMA": "rdma_vport"
 """Others, such as Eth and IPoIB, are traffic that the kernel sees."""
 _PER_S: Final = {"bytes/ms": 1000.0, "bytes/s": 1.0, "bytes/sec": 1.0, "bytes/us": 1e6}
 _BLOCK_ROWS: Final = 65_536
+_NO_WINDOW: Final = "no window, value or NIC"
 _METRICS: Final = """
     SELECT metric.metricsListId, metric.metricsIdx, metric.name, metric.unit
     FROM TARGET_INFO_NETWORK_METRICS AS metric
@@ -52,9 +53,13 @@ _PORTS: Final = """
 _SAMPLES: Final = """
     SELECT "end", value
     FROM NET_NIC_METRIC
-    WHERE globalId = ? AND portId = ? AND metricsListId = ? AND metricsIdx = ? AND "end" > start AND value >= 0
+    WHERE
+        globalId = ? AND portId = ? AND metricsListId = ? AND metricsIdx = ?
+        AND typeof("end") = 'integer' AND "end" > start AND typeof(value) IN ('integer', 'real') AND value >= 0
     ORDER BY "end"
 """
+_N_SAMPLES: Final = "SELECT count(*) FROM NET_NIC_METRIC WHERE metricsListId = ? AND metricsIdx = ?"
+_N_ALL: Final = "SELECT count(*) FROM NET_NIC_METRIC"
 _START: Final = "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME"
 _HOST: Final = "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'"
 
@@ -103,17 +108,34 @@ def _read_database(
     start_ns = _start_ns(database, source)
     host = host or _host(database) or source.default_host
     ports = database.execute(_PORTS).fetchall()
+    (coverage.n_read,) = database.execute(_N_ALL).fetchone()
+    n_others = coverage.n_read
     for list_id, index, name, unit in database.execute(_METRICS).fetchall():
         found = _TRAFFIC.fullmatch(str(name))
         if found is None:
             continue
+        (n_samples,) = database.execute(_N_SAMPLES, (list_id, index)).fetchone()
+        n_others -= n_samples
         if unit not in _PER_S:
             coverage.problems.append(f"{source.name}: metric {name}: unit {unit!r} is not known; left out")
+            coverage.leave_out("unit not known", n_samples)
             continue
+        n_rows = coverage.n_rows
         for global_id, port, nic in ports:
             rows = database.execute(_SAMPLES, (global_id, port, list_id, index))
             series = _series(found, nic=str(nic), port=str(port), host=host, source=source.name)
             _take(rows, series, sink, coverage=coverage, start_ns=start_ns, per_s=_PER_S[unit])
+        coverage.leave_out(_NO_WINDOW, n_samples - (coverage.n_rows - n_rows))
+    _tell(coverage, n_others=n_others)
+
+
+def _tell(coverage: Coverage, *, n_others: int) -> None:
+    """Say what was passed over."""
+    coverage.leave_out("no traffic", n_others)
+    if n_others:
+        coverage.skip(f"samples ({n_others})", "metrics that count no bytes of a NIC, such as packets and waits")
+    if n_without := coverage.left_out[_NO_WINDOW]:
+        coverage.skip(f"samples ({n_without})", "no window, a negative value, or a NIC that is not named")
 
 
 def _take(rows: sqlite3.Cursor, series: Series, sink: Sink, *, coverage: Coverage, start_ns: int, per_s: float) -> None:
@@ -127,7 +149,7 @@ def _take(rows: sqlite3.Cursor, series: Series, sink: Sink, *, coverage: Coverag
         feed.write(t_ns, rates)
     if feed is not None:
         feed.close()
-        coverage.n_samples += feed.n_written
+        tell_feeds([feed], coverage)
 
 
 def _start_ns(database: sqlite3.Connection, source: Input) -> int:
@@ -151,6 +173,7 @@ def _series(found: re.Match[str], *, nic: str, port: str, host: str, source: str
         device=nic,
         port=port,
         direction="transmit" if found["way"] == "sent" else "receive",
+        metric="bytes_per_s",
         unit="bytes/s",
         kind="gauge",
         layer=_LAYERS.get(found["kind"] or "", "netdev"),
@@ -166,7 +189,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 NSYS: Final = Importer(
     name="nsys",
-    version=1,
+    version=2,
     reads="SQLite exports of Nsight Systems with NIC metrics",
     recognises=_recognises,
     read=_read,

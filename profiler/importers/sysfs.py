@@ -76,11 +76,15 @@ def _take(
         coverage.skip(port.name, f"it has no {collector.name} counters")
         return
     coverage.problems += map(str, broken)
+    coverage.n_read += len(broken)
+    coverage.leave_out("cannot be read", len(broken))
     for counter in counters:
+        coverage.n_read += 1
         try:
             value = counter.read() * counter.spec.scale
         except (NotHere, SourceBroken) as error:
             coverage.problems.append(str(error))
+            coverage.leave_out("cannot be read", 1)
         else:
             t_ns = instants.t_ns(None, of=f"{port.name} {counter.series.raw_name} {collector.name}")
             coverage.n_rows += 1

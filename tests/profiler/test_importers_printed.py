@@ -29,7 +29,7 @@ def counters_of(path: Path, **told: Any) -> dict[tuple[str, str, str, str], tupl
     return {
         (s.device, s.port, s.direction, s.layer): (t_ns.tolist(), value.tolist())
         for s, t_ns, value, _ in counters
-        if s.metric == "bytes"
+        if s.metric in ("bytes", "bytes_per_s")
     }
 
 

@@ -1,18 +1,22 @@
-"""Importer of what ``collectl -P`` prints: rates of interfaces and InfiniBand ports, an interval a line."""
+"""Importer of what ``collectl -P`` prints: rates of interfaces and InfiniBand ports, an interval a line.
+
+What ``collectl --export lexpr`` prints is read too; see `profiler.importers.dumps.lexpr`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from profiler.errors import BadInput
 from profiler.importers.coverage import Coverage
+from profiler.importers.dumps.lexpr import is_lexpr, read_lexpr
 from profiler.importers.feed import Readings
 from profiler.importers.importer import Importer, Options
-from profiler.importers.lines import lines_of
+from profiler.importers.instants import host_of
+from profiler.importers.lines import Lines
 from profiler.store.series import Series
 from profiler.units import NS_PER_S
 
@@ -30,6 +34,18 @@ _OPTIONS: Final = re.compile(r"Options:\s*(\S*?)\s+Interval:\s*([\d.]+)")
 _HOST: Final = re.compile(r"Host:\s*(\S+)")
 _ALL: Final = "all"
 """Device of columns that add up all interfaces."""
+_SLACK_NS: Final = 60 * NS_PER_S
+"""Clocks that are set step less; local time steps an hour where summer ends."""
+_LARGEST: Final = 1 << 62
+"""Rates are stored as int64 bytes/s."""
+_NO_ROW: Final = "not a row of its header"
+_BACK: Final = "its time stands before that of the row before"
+_NO_RATE: Final = "a rate that is none"
+_REMEDIES: Final = {
+    _NO_ROW: "correct them",
+    _BACK: "summer time may have ended, or the clock was set: run collectl -P with -oU, which prints UTC",
+    _NO_RATE: "run collectl again",
+}
 
 
 @dataclass(slots=True)
@@ -58,57 +74,87 @@ class _Header:
 
 
 def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: ARG001 - as every importer
-    return any(line.startswith((b"#Date", b"#UTC")) and b"[" in line for line in head.splitlines())
+    return is_lexpr(head) or any(line.startswith((b"#Date", b"#UTC")) and b"[" in line for line in head.splitlines())
 
 
 def _read(source: Input, sink: Sink, options: Options) -> Coverage:
-    coverage, readings, header = Coverage(), Readings(sink), _Header()
-    wrong: list[str] = []
-    series: dict[int, Series] = {}
-    for i_line, line in enumerate(_texts(source, coverage), start=1):
-        if line.startswith("#"):
-            header.read(line)
-            host = options.host or header.host or source.default_host
-            series = _series(header.columns, host=host, source=source.name)
-            continue
-        if not line.strip():
-            continue
-        coverage.n_rows += 1
-        cells = line.split(header.separator)
-        try:
-            t_ns = _time_ns(cells, header)
-            values = {i: float(cells[i]) * _KIB_BYTES * header.per_s for i in series}
-        except (ValueError, IndexError, OverflowError):
-            wrong.append(f"line {i_line}: {line[:60]!r}")
-            continue
-        coverage.saw_at(t_ns)
-        for i, value in values.items():
-            if 0 <= value < 1 << 62:  # nor is NaN
-                readings.add(series[i], t_ns=t_ns, value=round(value))
-    readings.close(coverage)
-    _tell(source, coverage, header, wrong=wrong)
-    return coverage
-
-
-def _tell(source: Input, coverage: Coverage, header: _Header, *, wrong: list[str]) -> None:
-    if wrong:
-        coverage.problems.append(
-            f"{source.name}: {wrong[0]}: not a row of its header; lines like it ({len(wrong)}) were left out; correct "
-            "them"
-        )
-    if header.zone is None and header.columns[:1] != ["UTC"]:
-        coverage.skip("time zone", "no TZ in the header; times were taken for UTC")
-    others = [column for column in header.columns[2:] if not _COLUMN.fullmatch(column)]
-    if others:
-        coverage.skip(f"columns ({len(others)})", "no traffic of a port, such as " + others[0])
+    coverage, readings = Coverage(), Readings(sink)
+    lines = Lines(source, coverage.problems)
+    if is_lexpr(source.head()):
+        read_lexpr(lines, readings, coverage, host=host_of(source, options), source=source.name)
+    else:
+        plot = _Plot(source, readings, coverage, host=options.host)
+        for i_line, line in enumerate(lines, start=1):
+            plot.take(line.decode("utf-8", errors="replace"), i_line=i_line)
+        plot.tell()
+    readings.close(coverage, cut_in=source.name if lines.is_cut else "")
     if not coverage.n_samples:
         nothing = f"{source.name}: no columns of traffic; run collectl with -sN or -sX and -P"
         raise BadInput("\n".join(coverage.problems) or nothing)
+    return coverage
 
 
-def _texts(source: Input, coverage: Coverage) -> Iterator[str]:
-    for line in lines_of(source, coverage.problems):
-        yield line.decode("utf-8", errors="replace")
+class _Plot:
+    """Takes the lines of what ``collectl -P`` prints."""
+
+    def __init__(self, source: Input, readings: Readings, coverage: Coverage, *, host: str | None) -> None:
+        self._source = source
+        self._readings = readings
+        self._coverage = coverage
+        self._host = host
+        self._header = _Header()
+        self._series: dict[int, Series] = {}
+        self._last_ns = 0
+        self._first: dict[str, str] = {}
+
+    def take(self, line: str, *, i_line: int) -> None:
+        """Take a line."""
+        if line.startswith("#"):
+            self._header.read(line)
+            host = self._host or self._header.host or self._source.default_host
+            self._series = _series(self._header.columns, host=host, source=self._source.name)
+            self._last_ns = 0
+        elif line.strip():
+            self._coverage.n_rows += 1
+            self._coverage.n_read += len(self._series)
+            self._take_row(line, place=f"line {i_line}: {line[:60]!r}")
+
+    def tell(self) -> None:
+        """Say what was wrong, and what was passed over."""
+        coverage, header = self._coverage, self._header
+        for why, first in self._first.items():
+            n_rates = coverage.left_out[why]
+            coverage.problems.append(
+                f"{self._source.name}: {first}: {why}; rates like it ({n_rates}) were left out; {_REMEDIES[why]}"
+            )
+        if header.zone is None and header.columns[:1] != ["UTC"]:
+            coverage.skip("time zone", "no TZ in the header; times were taken for UTC")
+        others = [column for column in header.columns[2:] if not _COLUMN.fullmatch(column)]
+        if others:
+            coverage.skip(f"columns ({len(others)})", "no traffic of a port, such as " + others[0])
+
+    def _take_row(self, line: str, *, place: str) -> None:
+        cells = line.split(self._header.separator)
+        try:
+            t_ns = _time_ns(cells, self._header)
+            rates = {i: float(cells[i]) * _KIB_BYTES * self._header.per_s for i in self._series}
+        except (ValueError, IndexError, OverflowError):
+            self._leave_out(_NO_ROW, len(self._series), place=place)
+            return
+        if t_ns < self._last_ns - _SLACK_NS:
+            self._leave_out(_BACK, len(rates), place=place)
+            return
+        self._last_ns = max(t_ns, self._last_ns)
+        self._coverage.saw_at(t_ns)
+        for i, rate in rates.items():
+            if 0 <= rate < _LARGEST:  # nor is NaN
+                self._readings.add(self._series[i], t_ns=t_ns, value=round(rate))
+            else:
+                self._leave_out(_NO_RATE, 1, place=place)
+
+    def _leave_out(self, why: str, n_rates: int, *, place: str) -> None:
+        self._coverage.leave_out(why, n_rates)
+        self._first.setdefault(why, place)
 
 
 def _time_ns(cells: list[str], header: _Header) -> int:
@@ -129,6 +175,7 @@ def _series(columns: list[str], *, host: str, source: str) -> dict[int, Series]:
             device=(match["name"] or _ALL).partition(":")[0],
             port=(match["name"] or "").partition(":")[2],
             direction=_direction(match["way"]),
+            metric="bytes_per_s",
             unit="bytes/s",
             kind="gauge",
             layer=_LAYERS[match["kind"]],
@@ -152,8 +199,8 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 COLLECTL: Final = Importer(
     name="collectl",
-    version=1,
-    reads="output of collectl -P",
+    version=2,
+    reads="output of collectl -P or --export lexpr",
     recognises=_recognises,
     read=_read,
     parameters=_parameters,

@@ -14,7 +14,7 @@ from profiler.importers.coverage import Coverage
 from profiler.importers.feed import Readings
 from profiler.importers.importer import Importer, Options
 from profiler.importers.instants import Instants, host_of, time_in
-from profiler.importers.lines import lines_of
+from profiler.importers.lines import Lines
 from profiler.store.series import Series
 
 if TYPE_CHECKING:
@@ -37,19 +37,23 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     coverage, readings, instants = Coverage(), Readings(sink), Instants(source, options)
     host, device = host_of(source, options), ""
     t_s: float | None = None
+    lines = Lines(source, coverage.problems)
     others: set[str] = set()
     wrong: list[str] = []
-    for i_line, raw in enumerate(lines_of(source, coverage.problems), start=1):
+    for i_line, raw in enumerate(lines, start=1):
         line = raw.decode("utf-8", errors="replace")
         if command := _COMMAND.match(line):
             device = command[1]
         elif counter := _COUNTER.fullmatch(line):
             known = known_statistic(counter["name"])
             value = int(counter["value"])
+            coverage.n_read += 1
             if known is None:
                 others.add(counter["name"])
+                coverage.leave_out("no traffic", 1)
             elif not 0 <= value < _LARGEST:
                 wrong.append(f"line {i_line}: {line.strip()[:60]!r}")
+                coverage.leave_out("no number", 1)
             else:
                 series = _series(counter["name"], known, host=host, device=device or host, source=source.name)
                 t_ns = instants.t_ns(t_s, of=f"{device} {counter['name']}")
@@ -58,8 +62,14 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
                 readings.add(series, t_ns=t_ns, value=value)
         elif line[:1].isdigit():
             t_s = time_in(line) or t_s
-    readings.close(coverage)
+    readings.close(coverage, cut_in=source.name if lines.is_cut else "")
     instants.tell(coverage)
+    _tell(source, coverage, others=others, wrong=wrong)
+    return coverage
+
+
+def _tell(source: Input, coverage: Coverage, *, others: set[str], wrong: list[str]) -> None:
+    """Say what was passed over and what was wrong; a `BadInput` if nothing was kept."""
     if wrong:
         coverage.problems.append(f"{source.name}: {wrong[0]}: no count; lines like it ({len(wrong)}) were left out")
     if others:
@@ -67,7 +77,6 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     if not coverage.n_samples:
         nothing = f"{source.name}: none of rx_bytes, tx_bytes, rx_bytes_phy, tx_bytes_phy; give all of ethtool -S"
         raise BadInput("\n".join(coverage.problems) or nothing)
-    return coverage
 
 
 def _series(name: str, known: Statistic, *, host: str, device: str, source: str) -> Series:
@@ -89,7 +98,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 ETHTOOL: Final = Importer(
     name="ethtool",
-    version=1,
+    version=2,
     reads="output of ethtool -S",
     recognises=_recognises,
     read=_read,

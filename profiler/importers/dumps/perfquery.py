@@ -20,7 +20,7 @@ from profiler.importers.coverage import Coverage
 from profiler.importers.feed import Readings
 from profiler.importers.importer import Importer, Options
 from profiler.importers.instants import Instants, host_of, time_in
-from profiler.importers.lines import lines_of
+from profiler.importers.lines import Lines
 from profiler.store.series import Series
 from profiler.units import IB_WORD_BYTES
 
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ["PERFQUERY"]
 
-_BLOCK: Final = re.compile(rb"# Port (extended )?counters: Lid (\d+) port (\d+)", re.IGNORECASE)
+_BLOCK: Final = re.compile(
+    rb"# Port (?P<extended>extended )?counters: (?:Lid (?P<lid>\d+).*?|DR path .*?(?P<path>[\d,]+)) port (?P<port>\d+)",
+    re.IGNORECASE,
+)
+_OTHER: Final = re.compile(rb"# \w.* counters: ")
+"""A block of other counters, such as those of single service levels."""
 _FIELD: Final = re.compile(rb"(\w+):\.*(\S*)$")
 _COUNTED: Final[dict[bytes, tuple[Literal["bytes", "packets"], Literal["transmit", "receive"]]]] = {
     b"PortXmitData": ("bytes", "transmit"),
@@ -45,6 +50,9 @@ _COUNTED: Final[dict[bytes, tuple[Literal["bytes", "packets"], Literal["transmit
     b"RcvPkts": ("packets", "receive"),
 }
 """Names of infiniband-diags since 1.5, and those before; what older ones called bytes are words too."""
+_SELECTS: Final = (b"PortSelect", b"CounterSelect", b"CounterSelect2")
+"""Fields that count nothing."""
+_ALL_PORTS: Final = "255"
 _EXTENDED_BITS: Final = 64
 _PLAIN_BITS: Final = 32
 _LARGEST: Final = 1 << 61
@@ -55,11 +63,17 @@ _LARGEST: Final = 1 << 61
 class _Block:
     """Counters of one port; its time is None where none stands before it."""
 
-    lid: str
+    device: str
     port: str
     is_extended: bool
     t_s: float | None
     values: dict[bytes, int] = field(default_factory=dict)
+
+    @classmethod
+    def begun(cls, line: re.Match[bytes], t_s: float | None) -> _Block:
+        """Return the block that a line begins."""
+        device = f"lid{line['lid'].decode()}" if line["lid"] else f"path{line['path'].decode()}"
+        return cls(device, line["port"].decode(), bool(line["extended"]), t_s)
 
 
 def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: ARG001 - as every importer
@@ -70,40 +84,55 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     coverage = Coverage()
     readings, instants = Readings(sink), Instants(source, options)
     host = host_of(source, options)
-    for block in _blocks(source, coverage):
+    lines = Lines(source, coverage.problems)
+    kinds: dict[tuple[str, str], bool] = {}
+    for block in _blocks(lines, source, coverage):
         coverage.n_rows += 1
-        t_ns = instants.t_ns(block.t_s, of=f"port {block.port} of lid {block.lid}")
+        if kinds.setdefault((block.device, block.port), block.is_extended) != block.is_extended:
+            coverage.leave_out("another kind of counters of the port", len(block.values))
+            continue
+        t_ns = instants.t_ns(block.t_s, of=f"port {block.port} of {block.device}")
         coverage.saw_at(t_ns)
         for name, value in block.values.items():
             series = _series(block, name, host=host, source=source.name)
             readings.add(series, t_ns=t_ns, value=value * int(series.raw_scale))
-    readings.close(coverage)
+    readings.close(coverage, cut_in=source.name if lines.is_cut else "")
     instants.tell(coverage)
+    _tell(coverage, kinds)
     if not coverage.n_samples:
         nothing = f"{source.name}: no data counter of a port; give the output of perfquery -x"
         raise BadInput("\n".join(coverage.problems) or nothing)
     return coverage
 
 
-def _blocks(source: Input, coverage: Coverage) -> Iterator[_Block]:
+def _tell(coverage: Coverage, kinds: dict[tuple[str, str], bool]) -> None:
+    """Say what was passed over, and which ports are sums."""
+    if n_others := coverage.left_out["no traffic"]:
+        coverage.skip(f"counters ({n_others})", "no traffic of a whole port, such as errors and waits")
+    if n_others := coverage.left_out["another kind of counters of the port"]:
+        why = "extended and plain counters of one port: the first kind that was met is taken; run perfquery -x alone"
+        coverage.skip(f"counters ({n_others})", why)
+    sums = sorted(device for device, port in kinds if port == _ALL_PORTS)
+    if sums:
+        why = "taken as a port of its own, but it is the sum of all ports of its node: never add it to them"
+        coverage.skip(f"port {_ALL_PORTS} of {', '.join(sums)}", why)
+
+
+def _blocks(lines: Lines, source: Input, coverage: Coverage) -> Iterator[_Block]:
     """Yield each port's counters; lines that are neither a counter nor a time are passed over."""
     t_s: float | None = None
     block: _Block | None = None
     wrong: list[str] = []
-    for i_line, line in enumerate(lines_of(source, coverage.problems), start=1):
+    for i_line, line in enumerate(lines, start=1):
         begun, found = _BLOCK.match(line), _FIELD.match(line)
-        if begun:
+        if begun or _OTHER.match(line):
             if block is not None:
                 yield block
-            block = _Block(begun[2].decode(), begun[3].decode(), bool(begun[1]), t_s)
+            block = _Block.begun(begun, t_s) if begun else None
         elif block is None or found is None:
             t_s = _time(line) or t_s
-        elif found[1] in _COUNTED:
-            value = _value(found[2])
-            if value is None:
-                wrong.append(f"line {i_line}: {line[:60]!r}")
-            else:
-                block.values[found[1]] = value
+        elif found[1] not in _SELECTS:
+            _take_field(found, block, coverage, wrong=wrong, place=f"line {i_line}: {line[:60]!r}")
     if block is not None:
         yield block
     if wrong:
@@ -111,6 +140,19 @@ def _blocks(source: Input, coverage: Coverage) -> Iterator[_Block]:
             f"{source.name}: {wrong[0]}: expected a whole number below 2^61; lines like it ({len(wrong)}) were left "
             "out; run perfquery again"
         )
+
+
+def _take_field(found: re.Match[bytes], block: _Block, coverage: Coverage, *, wrong: list[str], place: str) -> None:
+    coverage.n_read += 1
+    if found[1] not in _COUNTED:
+        coverage.leave_out("no traffic", 1)
+        return
+    value = _value(found[2])
+    if value is None:
+        coverage.leave_out("no number", 1)
+        wrong.append(place)
+    else:
+        block.values[found[1]] = value
 
 
 def _time(line: bytes) -> float | None:
@@ -131,7 +173,7 @@ def _series(block: _Block, name: bytes, *, host: str, source: str) -> Series:
     metric, direction = _COUNTED[name]
     return Series(
         host=host,
-        device=f"lid{block.lid}",
+        device=block.device,
         port=block.port,
         direction=direction,
         metric=metric,
@@ -150,7 +192,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 PERFQUERY: Final = Importer(
     name="perfquery",
-    version=1,
+    version=2,
     reads="output of perfquery",
     recognises=_recognises,
     read=_read,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -22,9 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["SADF"]
 
 _RECORDS: Final = "sysstat.hosts.item.statistics.item"
+_HOSTS: Final = "sysstat.hosts.item"
 _HOST: Final = "sysstat.hosts.item.nodename"
+_NAME_KEY: Final = b'"nodename"'
+_UTC: Final = ("UTC", "GMT")
+"""Names of zones that sysstat 12.7 and later give in place of ``utc``; others, such as CST, name several."""
 _KIB_BYTES: Final = 1024
 """sysstat's kB, as its manual says."""
+_LARGEST_KIB: Final = 1 << 52
+"""Rates are stored as int64 bytes/s."""
 _DIRECTIONS: Final[tuple[tuple[str, Literal["receive", "transmit"]], ...]] = (("rxkB", "receive"), ("txkB", "transmit"))
 
 
@@ -34,24 +39,51 @@ def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: 
 
 def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     coverage, readings = Coverage(), Readings(sink)
-    host = options.host or first_text(source, _HOST) or source.default_host
     wrong: list[str] = []
     n_without = 0
-    for i_record, record in enumerate(objects_in(source, _RECORDS, problems=coverage.problems), start=1):
+    for i_record, (host, record) in enumerate(_records(source, options, coverage), start=1):
         coverage.n_rows += 1
         t_ns = _time_ns(record)
+        found = list(_rates(record, coverage))
+        n_without += not found
         if t_ns is None:
+            coverage.leave_out("no time", len(found))
             wrong.append(f"record {i_record}: {str(record.get('timestamp'))[:80]}")
             continue
         coverage.saw_at(t_ns)
-        found = list(_rates(record))
-        n_without += not found
         for interface, direction, rate_bytes in found:
             series = _series(interface, direction, host=host, source=source.name)
             readings.add(series, t_ns=t_ns, value=round(rate_bytes))
     readings.close(coverage)
     _tell(source, coverage, wrong=wrong, n_without=n_without)
     return coverage
+
+
+def _records(source: Input, options: Options, coverage: Coverage) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each record with its host; where there are several hosts, the records of one are read together."""
+    problems = coverage.problems
+    if _n_hosts(source) <= 1:
+        host = options.host or first_text(source, _HOST) or source.default_host
+        yield from ((host, record) for record in objects_in(source, _RECORDS, problems=problems))
+        return
+    if options.host is not None:
+        problems.append(f"{source.name}: several hosts in one file, which name themselves; leave out --host")
+    for found in objects_in(source, _HOSTS, problems=problems):
+        name, records = found.get("nodename"), found.get("statistics")
+        host = name if isinstance(name, str) else source.default_host
+        yield from ((host, record) for record in records or () if isinstance(record, Mapping))
+
+
+def _n_hosts(source: Input) -> int:
+    """Return how many hosts a file names, at least; damage is for the reader after this to tell."""
+    n_hosts, rest = 0, b""
+    try:
+        for piece in source.pieces():
+            n_hosts += (rest + piece).count(_NAME_KEY)
+            rest = piece[1 - len(_NAME_KEY) :]
+    except BadInput:
+        return n_hosts
+    return n_hosts
 
 
 def _tell(source: Input, coverage: Coverage, *, wrong: list[str], n_without: int) -> None:
@@ -62,6 +94,8 @@ def _tell(source: Input, coverage: Coverage, *, wrong: list[str], n_without: int
         )
     if n_without:
         coverage.skip(f"records ({n_without})", "no rates of interfaces: run sadf -j -- -n DEV")
+    if coverage.left_out["no rate"]:
+        coverage.skip(f"rates ({coverage.left_out['no rate']})", "no number that is not negative")
     if not coverage.n_samples:
         nothing = f"{source.name}: no rates of interfaces; run sadf -j -- -n DEV"
         raise BadInput("\n".join(coverage.problems) or nothing)
@@ -70,7 +104,7 @@ def _tell(source: Input, coverage: Coverage, *, wrong: list[str], n_without: int
 def _time_ns(record: Mapping[str, Any]) -> int | None:
     """Return the end of a record's interval, UTC epoch ns; None if it is missing, or local."""
     stamp = record.get("timestamp")
-    if not isinstance(stamp, Mapping) or stamp.get("utc") != 1:
+    if not isinstance(stamp, Mapping) or (stamp.get("utc") != 1 and stamp.get("tz") not in _UTC):
         return None
     try:
         when = datetime.fromisoformat(f"{stamp.get('date')}T{stamp.get('time')}+00:00")
@@ -79,7 +113,9 @@ def _time_ns(record: Mapping[str, Any]) -> int | None:
     return round(when.timestamp()) * NS_PER_S
 
 
-def _rates(record: Mapping[str, Any]) -> Iterator[tuple[str, Literal["receive", "transmit"], float]]:
+def _rates(
+    record: Mapping[str, Any], coverage: Coverage
+) -> Iterator[tuple[str, Literal["receive", "transmit"], float]]:
     """Yield interface, direction and bytes/s."""
     network = record.get("network")
     interfaces = network.get("net-dev") if isinstance(network, Mapping) else None
@@ -89,8 +125,11 @@ def _rates(record: Mapping[str, Any]) -> Iterator[tuple[str, Literal["receive", 
             continue
         for key, direction in _DIRECTIONS:
             rate = interface.get(key)
-            if isinstance(rate, int | float) and math.isfinite(rate) and rate >= 0:
+            coverage.n_read += key in interface
+            if isinstance(rate, int | float) and 0 <= rate < _LARGEST_KIB:  # nor is NaN
                 yield name, direction, rate * _KIB_BYTES
+            else:
+                coverage.leave_out("no rate", int(key in interface))
 
 
 def _series(interface: str, direction: Literal["receive", "transmit"], *, host: str, source: str) -> Series:
@@ -98,6 +137,7 @@ def _series(interface: str, direction: Literal["receive", "transmit"], *, host: 
         host=host,
         device=interface,
         direction=direction,
+        metric="bytes_per_s",
         unit="bytes/s",
         kind="gauge",
         layer="netdev",
@@ -114,7 +154,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 SADF: Final = Importer(
     name="sadf",
-    version=1,
+    version=2,
     reads="output of sadf -j",
     recognises=_recognises,
     read=_read,

@@ -110,12 +110,12 @@ _METRICS: Final[tuple[Metric, ...]] = (
     *_both(
         "DCGM_FI_PROF_NVLINK_{}_BYTES",
         receive="RX", transmit="TX", kind="gauge", layer="nvlink",
-        hosts=("Hostname", "hostname", "instance"), devices=("device", "gpu"),
+        hosts=("Hostname", "hostname", "instance"), devices=("device", "gpu"), ports=("GPU_I_ID",),
     ),
     *_both(
         "DCGM_FI_PROF_PCIE_{}_BYTES",
         receive="RX", transmit="TX", kind="gauge", layer="pcie",
-        hosts=("Hostname", "hostname", "instance"), devices=("device", "gpu"),
+        hosts=("Hostname", "hostname", "instance"), devices=("device", "gpu"), ports=("GPU_I_ID",),
     ),
 )  # fmt: skip
 _PATTERNS: Final = tuple((re.compile(f"(?:{metric.name})(?:_total)?"), metric) for metric in _METRICS)
@@ -155,7 +155,7 @@ def series_of(metric: Metric, labels: Mapping[str, str], *, name: str, host: str
         device=_label(labels, metric.devices) or "unknown",
         port=_label(labels, metric.ports),
         direction=metric.direction,
-        metric=metric.metric,
+        metric="bytes_per_s" if metric.kind == "gauge" else metric.metric,
         unit="bytes/s" if metric.kind == "gauge" else metric.metric,
         kind=metric.kind,
         layer=metric.layer,
