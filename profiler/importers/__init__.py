@@ -7,9 +7,9 @@
 from profiler.importers.coverage import Coverage, Skipped
 from profiler.importers.importer import Importer, Options
 from profiler.importers.ingest import ingest
-from profiler.importers.inputs import total_bytes
 from profiler.importers.mapping_file import read_mapping
 from profiler.importers.memory import Traffic, read_counters, read_traffic
+from profiler.importers.paths import total_bytes
 from profiler.importers.registry import IMPORTERS, importer_of
 from profiler.importers.report import IngestReport, InputReport
 from profiler.importers.sink import Sink

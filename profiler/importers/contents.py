@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import lzma
-import zlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Final
 
-import zstandard
-
-from profiler.errors import BadInput, Truncated
+from profiler.errors import BadInput
+from profiler.importers.unpacking import COMPRESSIONS, unpacked
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["HEAD_BYTES", "head_of", "inflated", "kind_of"]
+__all__ = ["HEAD_BYTES", "head_of", "inflated", "is_packed", "kind_of"]
 
 HEAD_BYTES: Final = 65_536
 """Bytes, after decompression, by which a file is recognised."""
 
 _RAW_BYTES: Final = 1 << 20
-_PACKED_BYTES: Final = 4096
-"""Compressed bytes unpacked at a time: 128 MiB at the very most (zstd, 4 bytes for 128 KiB), and all that is lost when
-damage is met."""
-
+_MAGIC_BYTES: Final = 8
+"""By which a compression is told."""
+_UTF8_MARK: Final = b"\xef\xbb\xbf"
+"""What PowerShell and Excel write before UTF-8 text; no binary format begins so."""
 _TAR_MAGIC_AT: Final = 257
 _SIGNATURES: Final[tuple[tuple[bytes, str], ...]] = (
-    (b"\x1f\x8b", "gzip"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"\xfd7zXZ\x00", "xz"),
-    (b"BZh", "bzip2"),
+    *((magic, kind) for kind, compression in COMPRESSIONS.items() for magic in compression.magics),
+    (b"\x04\x22\x4d\x18", "lz4"),
     (b"\xa1\xb2\xc3\xd4", "pcap"),
     (b"\xd4\xc3\xb2\xa1", "pcap"),
     (b"\xa1\xb2\x3c\x4d", "pcap"),
@@ -59,21 +54,6 @@ _MARKUP: Final[tuple[tuple[bytes, str], ...]] = (
 _TEXT_CONTROLS: Final = frozenset(b"\t\n\r\f\x1b\x08")
 
 
-class _Decoder(Protocol):
-    """What zlib, lzma and zstandard decoders have in common."""
-
-    def decompress(self, data: bytes, /) -> bytes:
-        """Return what the data unpack to."""
-
-    @property
-    def eof(self) -> bool:
-        """Whether the compressed stream has ended."""
-
-    @property
-    def unused_data(self) -> bytes:
-        """Bytes after the end of the stream."""
-
-
 def kind_of(head: bytes) -> str:
     """Return what bytes look like: a format's name, ``text``, ``binary data`` or ``empty``.
 
@@ -91,7 +71,7 @@ def kind_of(head: bytes) -> str:
         return "tar archive"
     if any(byte < 32 and byte not in _TEXT_CONTROLS for byte in head[:4096]):
         return "binary data"
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    text = head.removeprefix(_UTF8_MARK).lstrip().lower()
     if not text:
         return "blank text"
     return next((kind for start, kind in _MARKUP if text.startswith(start)), "text")
@@ -117,8 +97,23 @@ def head_of(path: Path, n_bytes: int = HEAD_BYTES, *, name: str | None = None) -
     return head[:n_bytes]
 
 
+def is_packed(path: Path, *, name: str | None = None) -> bool:
+    """Return whether a file is compressed in a way that `inflated` undoes.
+
+    Raises
+    ------
+    BadInput
+        If the file cannot be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            return kind_of(stream.read(_MAGIC_BYTES)) in COMPRESSIONS
+    except OSError as error:
+        raise BadInput(f"{name or path}: {error.strerror or error}; check the path and its permissions") from error
+
+
 def inflated(path: Path, *, name: str | None = None, advance: Callable[[int], object] = int) -> Iterator[bytes]:
-    """Yield the bytes of a file piece by piece, decompressed if it is gzip, zstd or xz.
+    """Yield the bytes of a file piece by piece, decompressed if they are of `COMPRESSIONS`, less the mark of UTF-8.
 
     Parameters
     ----------
@@ -139,11 +134,10 @@ def inflated(path: Path, *, name: str | None = None, advance: Callable[[int], ob
     name = name or str(path)
     try:
         with path.open("rb") as stream:
-            start = stream.read(8)
+            kind = kind_of(stream.read(_MAGIC_BYTES))
             stream.seek(0)
-            kind = kind_of(start)
             raw = _raw_pieces(stream, advance=advance)
-            yield from raw if kind not in _DECODERS else _unpacked(raw, kind=kind, name=name)
+            yield from _without_mark(raw if kind not in COMPRESSIONS else unpacked(raw, kind=kind, name=name))
     except OSError as error:
         raise BadInput(f"{name}: {error.strerror or error}; check the path and its permissions") from error
 
@@ -154,43 +148,10 @@ def _raw_pieces(stream: BinaryIO, *, advance: Callable[[int], object]) -> Iterat
         advance(len(piece))
 
 
-def _unpacked(pieces: Iterator[bytes], *, kind: str, name: str) -> Iterator[bytes]:
-    make, damage = _DECODERS[kind]
-    decoder = make()
-    n_done = 0
+def _without_mark(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield pieces less the mark of UTF-8 that the first, which is no shorter, may begin with."""
     for piece in pieces:
-        for start in range(0, len(piece), _PACKED_BYTES):
-            data = piece[start : start + _PACKED_BYTES]
-            while data and not (decoder.eof and not data.strip(b"\x00")):
-                if decoder.eof:
-                    decoder = make()
-                try:
-                    out = decoder.decompress(data)
-                except damage as error:
-                    raise BadInput(
-                        f"{name}: {kind} data damaged near byte {n_done} ({error}); what stood before was read; "
-                        "fetch the file again"
-                    ) from error
-                n_done += len(data) - len(decoder.unused_data)
-                data = decoder.unused_data
-                yield out
-    if not decoder.eof:
-        raise Truncated(
-            f"{name}: {kind} data end early, after {n_done} bytes; what stood before was read; fetch the file again"
-        )
-
-
-def _gzip_decoder() -> _Decoder:
-    return zlib.decompressobj(wbits=31)
-
-
-def _zstd_decoder() -> _Decoder:
-    decoder: _Decoder = zstandard.ZstdDecompressor().decompressobj()
-    return decoder
-
-
-_DECODERS: Final[dict[str, tuple[Callable[[], _Decoder], type[Exception]]]] = {
-    "gzip": (_gzip_decoder, zlib.error),
-    "zstd": (_zstd_decoder, zstandard.ZstdError),
-    "xz": (lzma.LZMADecompressor, lzma.LZMAError),
-}
+        if piece:
+            yield piece.removeprefix(_UTF8_MARK)
+            break
+    yield from pieces

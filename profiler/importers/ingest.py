@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from profiler.errors import BadInput, LakeError
 from profiler.importers.hosts import HostGuard, held_by, shared_stems, with_host
 from profiler.importers.importer import Options
-from profiler.importers.inputs import Input, inputs_of
+from profiler.importers.inputs import Input, Unread
+from profiler.importers.paths import inputs_of
 from profiler.importers.recorder import merge_recording, recordings_of, series_of
 from profiler.importers.registry import importer_of
 from profiler.importers.report import IngestReport, InputReport, InputStatus
@@ -69,8 +70,8 @@ def ingest(
     shared = shared_stems(paths)
     reports: list[InputReport] = []
     for path in paths:
-        inputs = (with_host(source, shared=shared) for source in inputs_of(path, advance=advance))
-        found = list(_ingest_path(path, target, options=told, format=format, inputs=inputs))
+        inputs = inputs_of(path, advance=advance)
+        found = list(_ingest_path(path, target, options=told, format=format, inputs=inputs, shared=shared))
         if all(report.status == "skipped" for report in found):
             message = f"{path}: nothing in it that an importer reads; name a file, or give --mapping"
             found.append(InputReport(source=str(path), status="failed", message=message))
@@ -79,16 +80,24 @@ def ingest(
 
 
 def _ingest_path(
-    path: str | Path, lake: Lake, *, inputs: Iterable[Input], options: Options, format: str | None
+    path: str | Path,
+    lake: Lake,
+    *,
+    inputs: Iterable[Input | Unread],
+    options: Options,
+    format: str | None,
+    shared: frozenset[str],
 ) -> Iterator[InputReport]:
     try:
         for source in inputs:
-            if source.is_lake and source.path.samefile(lake.root):
+            if isinstance(source, Unread):
+                yield _report_unread(source)
+            elif source.is_lake and source.path.samefile(lake.root):
                 yield InputReport(source=source.name, status="skipped", message="the lake that is being filled")
             elif source.is_lake:
                 yield from _merge(source, lake)
             else:
-                yield _ingest_input(source, lake, options=options, format=format)
+                yield _ingest_input(with_host(source, shared=shared), lake, options=options, format=format)
     except (BadInput, LakeError) as error:
         yield InputReport(source=str(path), status="failed", message=str(error))
 
@@ -148,6 +157,12 @@ def _store(name: str, lake: Lake, *, recording: Recording, read: Callable[[Sink]
         message="\n".join(coverage.problems),
         coverage=coverage,
     )
+
+
+def _report_unread(source: Unread) -> InputReport:
+    if source.is_fault:
+        return InputReport(source=source.name, status="failed", message=f"{source.name}: {source.why}")
+    return InputReport(source=source.name, status="skipped", message=source.why)
 
 
 def _report_held(name: str, lake: Lake, *, recording: Recording) -> InputReport:

@@ -9,8 +9,9 @@ from profiler.errors import BadInput
 from profiler.importers.coverage import Coverage
 from profiler.importers.hosts import HostGuard, shared_stems, with_host
 from profiler.importers.importer import Options
-from profiler.importers.inputs import Input, inputs_of
+from profiler.importers.inputs import Input, Unread
 from profiler.importers.mapping_file import read_mapping
+from profiler.importers.paths import inputs_of
 from profiler.importers.registry import importer_of
 from profiler.importers.sink import Counters, MemorySink
 
@@ -112,6 +113,9 @@ def _read_all(path: str | Path, options: Options, *, format: str | None, read: _
     n_read = 0
     try:
         for source in inputs_of(path):
+            if isinstance(source, Unread):
+                problems += [f"{source.name}: {source.why}"] if source.is_fault else []
+                continue
             told = with_host(source, shared=shared)
             n_read += _take(told, sink, options, importer_name=format, read=read, problems=problems)
     except BadInput as error:

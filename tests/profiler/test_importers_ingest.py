@@ -17,7 +17,8 @@ import pytest
 from profiler.errors import BadInput, LakeError, UsageError
 from profiler.importers import IMPORTERS, Options, ingest, read_counters, read_mapping
 from profiler.importers.contents import kind_of
-from profiler.importers.inputs import inputs_of, total_bytes
+from profiler.importers.inputs import Input
+from profiler.importers.paths import inputs_of, total_bytes
 from profiler.store import Lake
 from tests.data import ROOT
 from tests.profiler.dumps import CAPTURE, TABLE, n_samples, put, statuses, tar_of
@@ -142,6 +143,7 @@ def test_folder_is_walked_and_what_is_no_dump_is_passed_over(lake: Lake, tmp_pat
     report = ingest(dumps, lake=lake)
 
     assert {Path(found.source).name: found.status for found in report.inputs} == {
+        ".hidden.csv": "skipped",
         "README.md": "skipped",
         "a.csv": "read",
         "c.pcap": "read",
@@ -210,7 +212,7 @@ def test_temporary_copies_do_not_stay(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
     archive = tar_of(tmp_path / "all.tar.xz", [("a.csv", TABLE.encode())])
-    names = [source.path.name for source in inputs_of(archive)]
+    names = [source.path.name for source in inputs_of(archive) if isinstance(source, Input)]
 
     assert len(names) == 1
     assert list((tmp_path / "tmp").iterdir()) == []
