@@ -17,9 +17,10 @@ from profiler.importers.coverage import Coverage
 from profiler.importers.faults import Faults
 from profiler.importers.feed import Feed, tell_feeds
 from profiler.importers.importer import Importer, Options
-from profiler.importers.mapping import Mapping, plain_mapping
+from profiler.importers.mapping import TIME_UNITS, Mapping, plain_mapping
 from profiler.importers.tables import open_table
 from profiler.importers.text_table import split_header
+from profiler.importers.timeunits import mistaken_unit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -134,6 +135,8 @@ class _Reading:
         self._coverage.n_rows += block.n_rows
         self._coverage.n_read += block.n_rows * len(self._chosen)
         when = self._cells(block, self._time.column, functools.partial(times, time=self._time))
+        if self._time.format is None and not self._feeds:
+            self._check_unit(when.value[when.known])
         self._coverage.saw(when.value[when.known])
         by_names: dict[tuple[str, ...], list[ChosenColumn]] = {}
         for chosen in self._chosen:
@@ -144,6 +147,16 @@ class _Reading:
                 convert = functools.partial(counts, scale=chosen.counter.scale)
                 cells = self._cells(block, chosen.column, convert)
                 self._take_column(chosen, when, cells, groups=groups)
+
+    def _check_unit(self, t_ns: NDArray[np.int64]) -> None:
+        unit = self._time.unit
+        looks_like = mistaken_unit(t_ns, unit)
+        if looks_like is not None:
+            raise BadInput(
+                f"{self._source.name}: column {self._time.column}: times such as {t_ns[0] // TIME_UNITS[unit]} look "
+                f"like {looks_like}: as {unit} they would be {np.median(np.diff(np.unique(t_ns))):g} ns apart; give a "
+                f"--mapping with unit = {looks_like!r}, or name the column t_s if it is in s"
+            )
 
     def _cells(self, block: Block, column: str, convert: Callable[[pa.Array], Cells]) -> Cells:
         try:

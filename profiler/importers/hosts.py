@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -35,7 +36,8 @@ def shared_stems(paths: Iterable[str | Path]) -> frozenset[str]:
     """Return the names, without extensions, that files of several folders have; archives are not looked into."""
     folders: dict[str, set[Path]] = {}
     for path in map(Path, paths):
-        for file in path.rglob("*") if path.is_dir() else (path,):
+        below = [Path(folder) / name for folder, _, names in os.walk(path) for name in names]
+        for file in below or [path]:
             folders.setdefault(file.name.split(".")[0], set()).add(file.absolute().parent)
     return frozenset(stem for stem, parents in folders.items() if len(parents) > 1)
 

@@ -20,8 +20,10 @@ __all__ = ["Instants", "host_of", "time_in", "whole_ns"]
 _EPOCH: Final = re.compile(r"(?<![0-9a-fA-Fx])(1\d{9})(?:[._](\d{1,9})|(\d{3}|\d{6}|\d{9}))?(?![0-9a-fA-F])")
 """Seconds since the epoch from 2001 to 2033, with a fraction or further digits of ms, us or ns."""
 _CALENDAR: Final = re.compile(
-    r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)[T_ -]?([0-2]\d)[:.h-]?([0-5]\d)[:.m-]?([0-5]\d)(?:[.,](\d{1,9}))?(?!\d)"
+    r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)[T_ -]?([0-2]\d)[:.h-]?([0-5]\d)[:.m-]?([0-5]\d)"
+    r"(?:[.,](\d{1,9}))?(?: ?([+-]\d\d:\d\d|\+\d{4}))?(?!\d)"
 )
+"""A calendar time, UTC unless an offset follows it; one without a colon may be negative in no name, where - divides."""
 
 
 _NS_PER_US: Final = 1000
@@ -126,9 +128,10 @@ def time_in(name: str) -> float | None:
     calendar = list(_CALENDAR.finditer(name))
     if not calendar:
         return None
-    *fields, fraction = calendar[-1].groups()
+    *fields, fraction, offset = calendar[-1].groups()
     try:
-        when = datetime(*(int(field) for field in fields), tzinfo=UTC)  # type: ignore[misc, arg-type]
+        zone = UTC if offset is None else datetime.strptime(offset, "%z").tzinfo
+        when = datetime(*(int(field) for field in fields), tzinfo=zone)  # type: ignore[misc, arg-type]
     except ValueError:
         return None
     return when.timestamp() + float(f"0.{fraction or 0}")

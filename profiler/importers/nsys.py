@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -87,19 +85,11 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
 @contextmanager
 def _opened(source: Input) -> Iterator[sqlite3.Connection]:
     """Open a database read-only, from a copy if it is compressed."""
-    with tempfile.TemporaryDirectory(prefix="offbeat-") as folder:
-        path = source.path
-        if kind_of(_first_bytes(path)) != "SQLite database":
-            path = Path(folder) / "nsys.sqlite"
-            with path.open("wb") as copy:
-                copy.writelines(source.pieces())
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
-            yield database
-
-
-def _first_bytes(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        return stream.read(16)
+    with (
+        source.plain() as path,
+        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as database,
+    ):
+        yield database
 
 
 def _read_database(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -44,7 +45,8 @@ class ParquetTable:
     is_cut: bool = False
 
     def __post_init__(self) -> None:
-        self.columns = list(self._open().schema_arrow.names)
+        with _opened(replace(self.source, advance=int)) as file:
+            self.columns = list(file.schema_arrow.names)
 
     def blocks(self, columns: Sequence[str], *, integers: Sequence[str]) -> Iterator[Block]:  # noqa: ARG002
         """Yield blocks of rows, typed as in the file; see `Table`.
@@ -56,7 +58,7 @@ class ParquetTable:
         """
         first_row = 1
         try:
-            with self._open() as file:
+            with _opened(self.source) as file:
                 for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=list(columns)):
                     arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
                     yield ParquetBlock(columns=arrays, n_rows=batch.num_rows, first_row=first_row)
@@ -66,12 +68,17 @@ class ParquetTable:
                 f"{self.source.name}: damaged after row {first_row - 1} ({error}); what stood before was read; "
                 "fetch it again"
             ) from error
-        self.source.advance(self.source.path.stat().st_size)
 
-    def _open(self) -> pq.ParquetFile:
+
+@contextmanager
+def _opened(source: Input) -> Iterator[pq.ParquetFile]:
+    """Open a file, a copy of it if it is compressed as a whole: its index stands at its end."""
+    with source.plain() as path:
         try:
-            return pq.ParquetFile(self.source.path)
+            file = pq.ParquetFile(path)
         except (OSError, pa.ArrowException) as error:
-            raise BadInput(
-                f"{self.source.name}: not a readable Parquet file ({error}); fetch or write it again"
-            ) from error
+            raise BadInput(f"{source.name}: not a readable Parquet file ({error}); fetch or write it again") from error
+        with file:
+            yield file
+        if path == source.path:
+            source.advance(path.stat().st_size)

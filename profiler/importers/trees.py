@@ -45,16 +45,25 @@ def is_ttar(head: bytes) -> bool:
 
 
 def tree_digest(root: Path) -> str:
-    """Return the SHA-256 of the names and contents of a tree's counters, in hexadecimal digits."""
+    """Return the SHA-256 of the names and contents of a tree's counters, in hexadecimal digits.
+
+    A file that cannot be read counts by its name alone: whoever reads it says so.
+    """
     digest = hashlib.sha256()
     for name in _CLASSES:
         for folder, _, files in sorted(os.walk(root / "class" / name, followlinks=False)):
             for file in sorted(files):
                 path = Path(folder) / file
                 digest.update(f"{path.relative_to(root)}\0".encode())
-                if path.is_file() and path.stat().st_size <= _LARGEST_FILE:
-                    digest.update(path.read_bytes() + b"\0")
+                digest.update(_content(path) + b"\0")
     return digest.hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes() if path.is_file() and path.stat().st_size <= _LARGEST_FILE else b""
+    except OSError:
+        return b""
 
 
 @contextmanager
@@ -86,8 +95,8 @@ def unpacked_ttar(lines: Iterator[bytes], *, name: str) -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory(prefix="offbeat-") as folder:
         for path, content in _ttar_files(lines):
-            if path.is_absolute() or ".." in path.parts:
-                raise BadInput(f"{name}: member {path}: would lie outside of the archive; it is not read")
+            if path.is_absolute() or ".." in path.parts or "\0" in str(path):
+                raise BadInput(f"{name}: member {str(path)!r}: would lie outside of the archive; it is not read")
             target = Path(folder) / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)

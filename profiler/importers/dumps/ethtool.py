@@ -27,6 +27,8 @@ _BEGIN: Final = b"NIC statistics:"
 _COMMAND: Final = re.compile(r"#?\s*ethtool\s+-S\s+(\S+)")
 _COUNTER: Final = re.compile(r"\s+(?P<name>\S[^:]*):\s*(?P<value>-?\d+)\s*$")
 _LARGEST: Final = 1 << 63
+_SHOWN: Final = 60
+"""Characters of a line that a message shows."""
 
 
 def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: ARG001 - as every importer
@@ -40,6 +42,7 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     lines = Lines(source, coverage.problems)
     others: set[str] = set()
     wrong: list[str] = []
+    strange: list[str] = []
     for i_line, raw in enumerate(lines, start=1):
         line = raw.decode("utf-8", errors="replace")
         if command := _COMMAND.match(line):
@@ -52,7 +55,7 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
                 others.add(counter["name"])
                 coverage.leave_out("no traffic", 1)
             elif not 0 <= value < _LARGEST:
-                wrong.append(f"line {i_line}: {line.strip()[:60]!r}")
+                wrong.append(f"line {i_line}: {line.strip()[:_SHOWN]!r}")
                 coverage.leave_out("no number", 1)
             else:
                 series = _series(counter["name"], known, host=host, device=device or host, source=source.name)
@@ -62,8 +65,12 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
                 readings.add(series, t_ns=t_ns, value=value)
         elif line[:1].isdigit():
             t_s = time_in(line) or t_s
+        elif line.strip() and raw.strip() != _BEGIN:
+            strange.append(f"line {i_line}: {line.strip()[:_SHOWN]!r}")
     readings.close(coverage, cut_in=source.name if lines.is_cut else "")
     instants.tell(coverage)
+    if strange:
+        coverage.skip(f"lines ({len(strange)})", f"neither a counter nor a time, such as {strange[0]}")
     _tell(source, coverage, others=others, wrong=wrong)
     return coverage
 

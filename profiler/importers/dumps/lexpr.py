@@ -26,6 +26,7 @@ __all__ = ["is_lexpr", "read_lexpr"]
 
 _TIME: Final = re.compile(rb"sample\.time (\d{9,10}(?:\.\d+)?)(?: \d\d:\d\d:\d\d)?", re.ASCII)
 _RATE: Final = re.compile(r"(?P<what>netinfo|nettotals|iconnect)\.kb(?P<way>in|out)(?:\.(?P<device>\S+))? (?P<kib>\S+)")
+_VALUE: Final = re.compile(r"[\w.:-]+ -?[\w.:+-]+", re.ASCII)
 _LAYERS: Final = {"netinfo": "netdev", "nettotals": "netdev", "iconnect": "rdma_vport"}
 _KIB_BYTES: Final = 1024
 _LARGEST_KIB: Final = 1 << 52
@@ -52,9 +53,9 @@ def read_lexpr(lines: Iterable[bytes], readings: Readings, coverage: Coverage, *
             coverage.n_read += 1
             line = raw.decode("utf-8", errors="replace").rstrip()
             rate = _RATE.fullmatch(line)
-            if rate is None:
+            if rate is None and _VALUE.fullmatch(line):
                 coverage.leave_out("no traffic", 1)
-            elif t_ns is None or (kib := _number(rate["kib"])) is None:
+            elif rate is None or t_ns is None or (kib := _number(rate["kib"])) is None:
                 coverage.leave_out("no rate", 1)
                 wrong.append(f"line {i_line}: {line[:60]!r}")
             else:

@@ -123,6 +123,7 @@ def _blocks(lines: Lines, source: Input, coverage: Coverage) -> Iterator[_Block]
     t_s: float | None = None
     block: _Block | None = None
     wrong: list[str] = []
+    n_strange = 0
     for i_line, line in enumerate(lines, start=1):
         begun, found = _BLOCK.match(line), _FIELD.match(line)
         if begun or _OTHER.match(line):
@@ -130,11 +131,15 @@ def _blocks(lines: Lines, source: Input, coverage: Coverage) -> Iterator[_Block]
                 yield block
             block = _Block.begun(begun, t_s) if begun else None
         elif block is None or found is None:
-            t_s = _time(line) or t_s
+            when = _time(line)
+            t_s = when or t_s
+            n_strange += when is None and bool(line.strip())
         elif found[1] not in _SELECTS:
             _take_field(found, block, coverage, wrong=wrong, place=f"line {i_line}: {line[:60]!r}")
     if block is not None:
         yield block
+    if n_strange:
+        coverage.skip(f"lines ({n_strange})", "neither a counter of a port nor a time")
     if wrong:
         coverage.problems.append(
             f"{source.name}: {wrong[0]}: expected a whole number below 2^61; lines like it ({len(wrong)}) were left "
