@@ -14,6 +14,7 @@ import pyarrow as pa
 __all__ = ["SCHEMA_VERSION", "TABLES", "Column", "Flag", "Table", "arrow_schema"]
 
 SCHEMA_VERSION: Final = 2
+"""Raised when an older Offbeat would read a lake wrongly; tables and nullable columns that are new it does not show."""
 
 
 class Flag(enum.IntFlag):
@@ -106,7 +107,7 @@ TABLES: Final[dict[str, Table]] = {
                 _text("device", "interface or RDMA device", nullable=False),
                 _text("port", "port of the device; empty where it has but one", nullable=False),
                 _text("direction", "transmit or receive, seen from the device", nullable=False),
-                _text("metric", "bytes, packets or the event's name", nullable=False),
+                _text("metric", "bytes, bytes_per_s (of gauges), packets or the event's name", nullable=False),
                 _text("unit", "canonical unit of samples.value", nullable=False),
                 _text("kind", "counter (cumulative), delta (bytes of the window) or gauge", nullable=False),
                 _text("layer", "rdma_vport, wire, netdev, socket, capture or collective", nullable=False),
@@ -157,6 +158,9 @@ TABLES: Final[dict[str, Table]] = {
                 _text("job_id", "name", nullable=False),
                 Column("n_ranks", pa.int32(), "", "number of ranks placed"),
                 _text("source", "scheduler or file it is known from"),
+                _text("pattern", "ring or all_to_all: who of its ranks speaks to whom"),
+                _whole("start_ns", "ns", "runs from"),
+                _whole("end_ns", "ns", "runs to; null: still"),
             ),
         ),
         Table(
@@ -208,6 +212,30 @@ TABLES: Final[dict[str, Table]] = {
                 _whole("anchor_ns", "ns", "start of an Up phase, UTC epoch"),
                 _whole("from_ns", "ns", "start of the time analysed"),
                 _whole("to_ns", "ns", "end of the time analysed"),
+            ),
+        ),
+        Table(
+            "profile_history",
+            "one row a series and time range: what its iteration period was then",
+            2,
+            (
+                _SERIES_ID,
+                _whole("from_ns", "ns", "start of the time range", nullable=False),
+                _whole("to_ns", "ns", "end of the time range", nullable=False),
+                _whole("analysed_ns", "ns", "start of the analysis that found it, UTC epoch", nullable=False),
+                _text("status", "as of profiles", nullable=False),
+                _text("reason", "why this status"),
+                _real("period_s", "s", "iteration period"),
+                _real("period_low_s", "s", "95 % interval, lower end"),
+                _real("period_high_s", "s", "95 % interval, upper end"),
+                _real("p90_period_s", "s", "nine of ten iterations take at most this"),
+                _real("confidence", "", "calibrated, 0 to 1"),
+                _real("n_cycles", "", "iterations seen"),
+                _real("jitter_frac", "", "robust standard deviation of iteration length over period"),
+                _real("mean_bps", "bit/s", "mean rate"),
+                _real("peak_bps", "bit/s", "rate during Up"),
+                _real("duty_frac", "", "time Up over period"),
+                _whole("anchor_ns", "ns", "start of an Up phase, UTC epoch"),
             ),
         ),
         Table(

@@ -52,8 +52,14 @@ class PairArrays(NamedTuple):
 
 
 @entry
-def fill_pairs(jobs: tuple[Packed, Packed], rhythms: Rhythms, room: PairRoom, out: PairArrays) -> None:
-    """Fill the best shift of each job beside each earlier one.
+def fill_pairs(
+    jobs: tuple[Packed, Packed],
+    rhythms: Rhythms,
+    pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
+    room: PairRoom,
+    out: PairArrays,
+) -> None:
+    """Fill the best shift of the second job of each pair beside the first.
 
     Parameters
     ----------
@@ -61,16 +67,16 @@ def fill_pairs(jobs: tuple[Packed, Packed], rhythms: Rhythms, room: PairRoom, ou
         The demands, and the same on the clocks that they have as a reference.
     rhythms
         Whose phases may be related.
+    pairs
+        First and second job of each pair, shape (n_pairs,) each.
     room
         What a rate costs, and room to work in.
     out
-        Filled for jobs 0 and 1, 0 and 2, …, 1 and 2, …
+        Filled in order of pairs.
     """
-    n_jobs, n = rhythms.period_s.size, 0
-    for i in range(n_jobs):
-        for j in range(i + 1, n_jobs):
-            out.least_bps[n], out.mean_bps[n], out.shift_ns[n] = _pair(jobs, rhythms, (i, j), room)
-            n += 1
+    first, second = pairs
+    for n in range(first.size):
+        out.least_bps[n], out.mean_bps[n], out.shift_ns[n] = _pair(jobs, rhythms, (first[n], second[n]), room)
 
 
 @inner

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
     import pyarrow as pa
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from profiler.phases import TrafficProfile
 
-__all__ = ["PairScore", "PairScores", "score_pairs"]
+__all__ = ["PairScore", "PairScores", "score_chosen_pairs", "score_pairs"]
 
 MAX_PERIOD_NS: Final = 10**15
 """Up to this sums of edges stay far from the end of a 64-bit clock."""
@@ -190,26 +190,55 @@ def score_pairs(profiles: Mapping[str, TrafficProfile | Demand], *, capacity_bps
     >>> pair.score_best, round(pair.score_random, 6), pair.shift_s
     (1.0, 0.800138, 0.1275)
     """
-    if not 0 < capacity_bps < math.inf:
-        raise UsageError(f"capacity_bps {capacity_bps!r}: must be positive and finite")
-    demands, rhythms = _rhythms(profiles)
-    first, second = np.triu_indices(len(demands), k=1)
-    out = PairArrays(
-        least_bps=np.empty(first.size), mean_bps=np.empty(first.size), shift_ns=np.empty(first.size, dtype=np.int64)
-    )
-    if first.size:
-        references = [on_own_clock(d) if error else d for d, error in zip(demands, rhythms.error_s, strict=True)]
-        jobs = (packed_of(demands), packed_of(references))
-        fill_pairs(jobs, rhythms, _room(demands, excess=Excess.over(capacity_bps)), out)
+    first, second = np.triu_indices(len(profiles), k=1)
+    best, random, shift_s = score_chosen_pairs(profiles, first=first, second=second, capacity_bps=capacity_bps)
     return PairScores(
         jobs=tuple(profiles),
         capacity_bps=capacity_bps,
         first=first.astype(np.int32),
         second=second.astype(np.int32),
-        score_best=1 - out.least_bps / capacity_bps,
-        score_random=1 - out.mean_bps / capacity_bps,
-        shift_s=out.shift_ns / NS_PER_S,
+        score_best=best,
+        score_random=random,
+        shift_s=shift_s,
     )
+
+
+def score_chosen_pairs(
+    profiles: Mapping[str, TrafficProfile | Demand], *, first: ArrayLike, second: ArrayLike, capacity_bps: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Score some pairs of jobs as `score_pairs` does all.
+
+    Parameters
+    ----------
+    profiles
+        What each job sends.
+    first, second
+        The two jobs of each pair, as places in ``profiles``, in any order and as often as wanted; a job may meet its
+        like. Shape (n_pairs,).
+    capacity_bps
+        Of the link, in bit/s.
+
+    Returns
+    -------
+    score_best, score_random, shift_s
+        As of `PairScores`; shape (n_pairs,) each.
+
+    Raises
+    ------
+    UsageError
+        If the capacity is not positive, or a profile's phases make no sense.
+    """
+    if not 0 < capacity_bps < math.inf:
+        raise UsageError(f"capacity_bps {capacity_bps!r}: must be positive and finite")
+    pairs = (np.asarray(first, dtype=np.int32), np.asarray(second, dtype=np.int32))
+    n_pairs = pairs[0].size
+    demands, rhythms = _rhythms(profiles)
+    out = PairArrays(least_bps=np.empty(n_pairs), mean_bps=np.empty(n_pairs), shift_ns=np.empty(n_pairs, np.int64))
+    if n_pairs:
+        references = [on_own_clock(d) if error else d for d, error in zip(demands, rhythms.error_s, strict=True)]
+        jobs = (packed_of(demands), packed_of(references))
+        fill_pairs(jobs, rhythms, pairs, _room(demands, excess=Excess.over(capacity_bps)), out)
+    return 1 - out.least_bps / capacity_bps, 1 - out.mean_bps / capacity_bps, out.shift_ns / NS_PER_S
 
 
 def _rhythms(profiles: Mapping[str, TrafficProfile | Demand]) -> tuple[list[Demand], Rhythms]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import duckdb
 
 from pipeline.sql.catalog import find_query
+from pipeline.sql.functions import make_kernels
 from pipeline.sql.relations import Source, make_relations
 from profiler.errors import LakeError, UsageError
 from profiler.schema import TABLES
@@ -67,6 +68,7 @@ class Database:
         )
         try:
             make_relations(self._connection, sources)
+            make_kernels(self._connection)
         except LakeError:
             self.close()
             raise
@@ -166,7 +168,13 @@ class Database:
             raise UsageError(str(error)) from None
 
 
-def open_lake(path: str | Path, *, memory_limit: str = MEMORY_LIMIT, threads: int | None = None) -> Database:
+def open_lake(
+    path: str | Path,
+    *,
+    memory_limit: str = MEMORY_LIMIT,
+    threads: int | None = None,
+    without: Collection[Path] = (),
+) -> Database:
     """Open a lake for SQL, as it stands now; what is written later needs a new `Database`.
 
     Parameters
@@ -175,17 +183,19 @@ def open_lake(path: str | Path, *, memory_limit: str = MEMORY_LIMIT, threads: in
         Folder of the lake.
     memory_limit, threads
         As for `Database`.
+    without
+        Files of the lake to leave out, such as one that is missing.
 
     Raises
     ------
     LakeError
         If there is no lake, it is of another version, or a file of it is missing.
     """
-    return Database(lake_sources(path), memory_limit=memory_limit, threads=threads)
+    return Database(lake_sources(path, without=without), memory_limit=memory_limit, threads=threads)
 
 
-def lake_sources(path: str | Path) -> dict[str, Source]:
-    """Return where the rows of each table of a lake are.
+def lake_sources(path: str | Path, *, without: Collection[Path] = ()) -> dict[str, Source]:
+    """Return where the rows of each table of a lake are, some files left out.
 
     Raises
     ------
@@ -193,6 +203,9 @@ def lake_sources(path: str | Path) -> dict[str, Source]:
         If there is no lake, or it is of another version.
     """
     lake = Lake.open(Path(path))
-    sources: dict[str, Source] = {table: lake.files(table) for table in TABLES}
+    left_out = {file.resolve() for file in without}
+    sources: dict[str, Source] = {
+        table: [file for file in lake.files(table) if file.resolve() not in left_out] for table in TABLES
+    }
     # Recordings stand in the manifest itself, not in a file.
     return sources | {"recordings": lake.read("recordings")}

@@ -1,4 +1,4 @@
-"""The relations that SQL sees: a view for every table of the schema, and the views of ``queries/views`` on top."""
+"""What SQL sees: a view for every table of the schema, functions, and the views of ``queries/views`` on top."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from pipeline.sql.catalog import list_views
+from pipeline.sql.functions import make_macros
 from profiler.errors import LakeError
 from profiler.schema import TABLES
 
@@ -30,12 +31,12 @@ _DUCKDB_TYPES: Final = {
     pa.uint16(): "usmallint",
     pa.uint64(): "ubigint",
 }
-_REPEATED: Final = ("series",)
+_REPEATED: Final = ("series", "profile_history")
 """Tables in which a key can stand in several files; the row sealed last counts."""
 
 
 def make_relations(connection: duckdb.DuckDBPyConnection, sources: Mapping[str, Source]) -> None:
-    """Make a relation for every table of the schema, then the views of ``queries/views``.
+    """Make a relation for every table of the schema, then the views and functions of ``queries``.
 
     Parameters
     ----------
@@ -58,8 +59,10 @@ def make_relations(connection: duckdb.DuckDBPyConnection, sources: Mapping[str, 
             raise LakeError(
                 f"table {name}: {message}; the manifest names this file: restore it from a copy, or make the lake again"
             ) from None
+    make_macros(connection, place="before views")
     for view in list_views():
         connection.execute(f"create view {view.name} as {view.text}")
+    make_macros(connection, place="after views")
 
 
 def _make_relation(connection: duckdb.DuckDBPyConnection, table: Table, source: Source) -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from pipeline.sql import Database, export_views, find_query, list_queries, list_views, open_lake
 from profiler.errors import LakeError, UsageError
+from profiler.rates import rate_series
 from profiler.schema import TABLES, Flag, arrow_schema
 from profiler.signals import RateSeries
 from profiler.store import Lake, Recording, Series
@@ -71,6 +72,15 @@ def test_a_missing_file_of_the_lake_is_named(tmp_path: Path) -> None:
     samples.unlink()
     with pytest.raises(LakeError, match=samples.name):
         open_lake(lake.root)
+
+
+def test_the_rest_of_a_lake_can_be_read_without_a_file_that_is_missing(tmp_path: Path) -> None:
+    lake = two_job_lake(tmp_path / "lake")
+    (samples,) = lake.files("samples")
+    samples.unlink()
+    with open_lake(lake.root, without=[samples]) as database:
+        assert database.run("samples_by_series").num_rows == 3
+        assert database.sql("from samples").num_rows == 0
 
 
 def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
@@ -282,13 +292,55 @@ def test_two_reads_at_one_time_lose_no_bytes(tmp_path: Path) -> None:
     assert [row["bytes"] for row in rows] == [120, 80]
 
 
-def test_packets_and_gauges_have_no_rate_in_bits(tmp_path: Path) -> None:
+def test_packets_and_levels_have_no_rate_in_bits(tmp_path: Path) -> None:
     t_ns = np.arange(3) * SECOND_NS
     packets = port("h", "eth0", "transmit", metric="packets", unit="packets")
-    gauge = port("h", "eth0", "receive", kind="gauge")
-    lake = make_lake(tmp_path / "lake", {packets: (t_ns, t_ns), gauge: (t_ns, t_ns)})
+    level = port("h", "eth0", "receive", kind="gauge")
+    lake = make_lake(tmp_path / "lake", {packets: (t_ns, t_ns), level: (t_ns, t_ns)})
     with open_lake(lake.root) as database:
         assert database.sql("select * from rates").num_rows == 0
+
+
+def test_a_gauge_of_bytes_per_s_is_the_mean_since_the_read_before_as_the_profiler_takes_it(tmp_path: Path) -> None:
+    gauge = port("h", "eth0", "receive", metric="bytes_per_s", unit="bytes/s", kind="gauge", width_bits=None)
+    t_ns, value = np.array([0, 1, 3, 4]) * SECOND_NS, np.array([999, 125, 250, 0])
+    rows = rates_of(tmp_path / "lake", gauge, [0, 1, 3, 4], value.tolist())
+    truth = rate_series(gauge, t_ns=t_ns, value=value)
+    assert [row["bytes"] for row in rows] == truth.delta_bytes.tolist() == [125, 500, 0]
+    assert [row["rate_bps"] for row in rows] == truth.rate_bps.tolist() == [1000.0, 2000.0, 0.0]
+
+
+def test_a_gauge_that_tells_its_window_covers_it(tmp_path: Path) -> None:
+    gauge = port("h", "eth0", "receive", metric="bytes_per_s", unit="bytes/s", kind="gauge", width_bits=None)
+    rows = rates_of(tmp_path / "lake", gauge, [0, 10], [125, 250], window_ns=SECOND_NS)
+    assert [(row["window_ns"], row["bytes"]) for row in rows] == [(SECOND_NS, 125), (SECOND_NS, 250)]
+
+
+def test_a_counter_stands_for_a_port_before_a_gauge_of_its_layer(tmp_path: Path) -> None:
+    t_ns = np.arange(3) * SECOND_NS
+    gauge = port("h", "eth0", "receive", metric="bytes_per_s", unit="bytes/s", kind="gauge", width_bits=None)
+    alone = port("h", "eth1", "receive", metric="bytes_per_s", unit="bytes/s", kind="gauge", width_bits=None)
+    reads = dict.fromkeys((gauge, alone, port("h", "eth0", "receive")), (t_ns, t_ns))
+    with open_lake(make_lake(tmp_path / "lake", reads).root) as database:
+        rows = database.run("series_by_port").to_pylist()
+    assert [(row["device"], row["kind"]) for row in rows] == [("eth0", "counter"), ("eth1", "gauge")]
+
+
+def test_a_part_of_the_time_has_the_windows_between_its_reads(tmp_path: Path) -> None:
+    t_ns = np.arange(6) * SECOND_NS
+    lake = make_lake(tmp_path / "lake", {port("h", "eth0", "transmit"): (t_ns, np.arange(6) ** 2 * 1000)})
+    with open_lake(lake.root) as database:
+        whole = database.sql("from rates order by t_ns").to_pylist()
+        part = database.sql("from rates_between(1000000000, 3000000000) order by t_ns").to_pylist()
+        onward = database.sql("from rates_between(4000000000, null)").to_pylist()
+    assert (part, onward) == (whole[1:3], whole[4:])
+
+
+def test_a_read_that_is_flagged_impossible_is_left_out_as_the_profiler_does(tmp_path: Path) -> None:
+    series, value, flags = port("h", "eth0", "transmit"), np.array([0, 125, 10**9, 375]), np.array([0, 0, 64, 0])
+    rows = rates_of(tmp_path / "lake", series, [0, 1, 2, 3], value.tolist(), flags=flags)
+    truth = rate_series(series, t_ns=np.arange(4) * SECOND_NS, value=value, flags=flags.astype(np.uint16))
+    assert [row["bytes"] for row in rows] == truth.delta_bytes.tolist() == [125, 250]
 
 
 def test_one_layer_stands_for_a_port(tmp_path: Path) -> None:
