@@ -14,7 +14,7 @@ import scipy.fft
 from scipy.stats import norm
 
 from profiler.errors import UsageError
-from profiler.period.floor import noise_floor
+from profiler.ports.fits import fit_z, in_phase, left_of, lines_only, noise_under, steadiness
 from profiler.ports.port import Port, reads, ready
 from profiler.ports.spectra import line_mask
 from profiler.units import BITS_PER_BYTE, NS_PER_S
@@ -36,22 +36,11 @@ MAX_LAG_TICKS: Final = 1.0
 """Clocks of counters differ by up to a tick."""
 LAG_STEP_TICKS: Final = 0.25
 """A lag that is half of this off costs a line at half the sampling rate less than a tenth."""
-N_SHIFTS: Final = 100
-"""Shifts from which the spread of chance fits is taken, to within a twentieth."""
-MIN_SHIFT: Final = 8
-"""Shifts of a template's spectrum by so many frequencies and more take its lines off the job's, and leave the noise's
-floor as it is."""
 MIN_STEADINESS: Final = 3.0
-N_PARTS: Final = 8
-"""Parts of the recording that must agree on a share: fewer than one in a hundred do by chance."""
-LINE_RATIO: Final = 8.0
-"""Power this many times a template's floor is its job's: one frequency in 3,000 of noise has so much."""
 READ_NATS: Final = 6.0
 """Where the times of the reads have as much as this (few frequencies do by chance), nothing is counted."""
 MAX_BETTER_Z: Final = 1.5
 """A job that is carried fits where it stands; by so many standard deviations noise makes another shift look better."""
-STANDS_OUT: Final = 4.0
-"""Power this many times the floor is hardly noise's: one frequency in fifty has so much."""
 SINGULAR: Final = 1e-9
 """Templates more alike than this are one to least squares."""
 MIN_SWING_FRAC: Final = 0.2
@@ -161,7 +150,7 @@ def _spectra(series: RateSeries, templates: Mapping[str, RateSeries]) -> tuple[l
         return transformed
 
     read = reads(series, port=port)
-    spectra = np.array([_lines_only(spectrum(row)) for row in rows.values()]).reshape(len(rows), known.size // 2)
+    spectra = np.array([lines_only(spectrum(row)) for row in rows.values()]).reshape(len(rows), known.size // 2)
     template_bps = np.array([row[known].mean() for row in rows.values()])
     energy = 2 * np.sum(np.abs(spectra) ** 2, axis=1) / known.size
     swing_bps = np.sqrt(energy / max(float(np.sum(window**2)), np.finfo(np.float64).tiny))
@@ -175,16 +164,6 @@ def _spectra(series: RateSeries, templates: Mapping[str, RateSeries]) -> tuple[l
         template_bps=template_bps,
         swing_frac=swing_bps / np.maximum(template_bps, np.finfo(np.float64).tiny),
     )
-
-
-def _lines_only(template: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Return a template's spectrum where it stands clear of its own floor, 0 elsewhere.
-
-    Counters that are polled together share the noise of the polls' times, but not the lines of their jobs.
-    """
-    power = np.abs(template) ** 2
-    lines: NDArray[np.complex128] = np.where(power >= LINE_RATIO * noise_floor(power), template, 0.0)
-    return lines
 
 
 def _drawn(of_reads: NDArray[np.complex128]) -> NDArray[np.bool_]:
@@ -208,18 +187,18 @@ def _carried(names: list[str], spectra: _Spectra) -> list[CarriedJob]:
     fit = _fit(spectra)
     jobs = []
     for i, name in enumerate(names):
-        own = _left_of(fit.turned, i, noise=fit.noise)
+        own = left_of(fit.turned, i, noise=fit.noise)
         share = float(fit.share[i])
-        z = _z(own, fit.rest, share=share, noise=fit.noise)
+        z = fit_z(own, fit.rest, share=share, noise=fit.noise)
         chance = min(1.0, len(names) * _lags_s(spectra.tick_s).size * float(norm.sf(z)))
         if chance > MAX_CHANCE:
             continue
         alone = fit.rest + share * own
-        steadiness = _steadiness(own, alone, noise=fit.noise)
-        if steadiness < MIN_STEADINESS or z < _in_phase(own, alone, noise=fit.noise) * z - MAX_BETTER_Z:
+        steady = steadiness(own, alone, noise=fit.noise)
+        if steady < MIN_STEADINESS or z < in_phase(own, alone, noise=fit.noise) * z - MAX_BETTER_Z:
             continue
         mean_bps = min(float(share * spectra.template_bps[i]), spectra.port_bps)
-        half_bps = mean_bps * float(np.hypot(norm.ppf(0.975) / min(z, steadiness), BLUR_FRAC))
+        half_bps = mean_bps * float(np.hypot(norm.ppf(0.975) / min(z, steady), BLUR_FRAC))
         tells_mean = spectra.swing_frac[i] >= MIN_SWING_FRAC
         jobs.append(
             CarriedJob(
@@ -251,14 +230,14 @@ class _Fit:
 def _fit(spectra: _Spectra) -> _Fit:
     """Return the shares and lags that explain most, and the noise that is left: each in turn, given the others."""
     lags_s = np.zeros(len(spectra.templates))
-    noise = _noise(spectra.port, drawn=spectra.drawn)
+    noise = noise_under(spectra.port, drawn=spectra.drawn)
     for _ in range(N_ROUNDS):
         for i in range(lags_s.size):
             tried = [np.where(np.arange(lags_s.size) == i, lag_s, lags_s) for lag_s in _lags_s(spectra.tick_s)]
             lags_s = max(tried, key=lambda one: _shares(spectra, one, noise=noise)[0])
         _, share, turned = _shares(spectra, lags_s, noise=noise)
         rest = spectra.port - share @ turned
-        noise = _noise(rest, drawn=spectra.drawn)
+        noise = noise_under(rest, drawn=spectra.drawn)
     return _Fit(lags_s=lags_s, share=share, turned=turned, rest=rest, noise=noise)
 
 
@@ -276,64 +255,3 @@ def _shares(
 def _lags_s(tick_s: float) -> NDArray[np.float64]:
     n_steps = round(MAX_LAG_TICKS / LAG_STEP_TICKS)
     return np.linspace(-MAX_LAG_TICKS * tick_s, MAX_LAG_TICKS * tick_s, 2 * n_steps + 1)
-
-
-def _noise(rest: NDArray[np.complex128], *, drawn: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the noise at each frequency: the floor, and more where something stands out that is no template's.
-
-    A line of a job that has no template would else be matched with the templates' own noise there.
-    """
-    power = np.abs(rest) ** 2
-    floor = noise_floor(power)
-    noise: NDArray[np.float64] = np.where(drawn, np.inf, np.maximum(floor, power / STANDS_OUT))
-    return noise
-
-
-def _left_of(templates: NDArray[np.complex128], i_job: int, *, noise: NDArray[np.float64]) -> NDArray[np.complex128]:
-    """Return what is left of a template once the others are taken out of it."""
-    others = np.delete(templates, i_job, axis=0)
-    if not len(others):
-        alone: NDArray[np.complex128] = templates[i_job]
-        return alone
-    gram = (np.conj(others) / noise @ others.T).real
-    match = (np.conj(others) / noise @ templates[i_job]).real
-    shares = np.linalg.lstsq(gram, match, rcond=SINGULAR)[0]
-    left: NDArray[np.complex128] = templates[i_job] - shares @ others
-    return left
-
-
-def _z(own: NDArray[np.complex128], rest: NDArray[np.complex128], *, share: float, noise: NDArray[np.float64]) -> float:
-    """Return how far a template's fit stands above those of the same template shifted in time and frequency."""
-    scale = np.sqrt(noise)
-    white, left = own / scale, rest / scale
-    power = float(np.sum(np.abs(white) ** 2))
-    rng = np.random.default_rng(own.size)
-    n_most = max(MIN_SHIFT + 1, own.size // 2)
-    shifts = rng.integers(MIN_SHIFT, n_most, size=N_SHIFTS) * rng.choice([-1, 1], size=N_SHIFTS)
-    order = np.arange(own.size)
-    chance = np.empty(N_SHIFTS)
-    for i, shift in enumerate(shifts):
-        turned = np.roll(white, shift) * np.exp(-2j * np.pi * rng.uniform() * order)
-        # The imaginary part is the fit of a copy turned by a quarter: one as good as the other.
-        chance[i] = 0.5 * abs(np.sum(np.conj(turned) * left)) ** 2
-    return share * power / float(np.sqrt(max(np.mean(chance), np.finfo(np.float64).tiny)))
-
-
-def _in_phase(own: NDArray[np.complex128], port: NDArray[np.complex128], *, noise: NDArray[np.float64]) -> float:
-    """Return how many times better a template fits at the best shift in time, however long, than where it stands."""
-    fits = scipy.fft.irfft(np.append(0, np.conj(own) * port / noise))
-    return float(fits.max() / max(fits[0], np.finfo(np.float64).tiny))
-
-
-def _steadiness(own: NDArray[np.complex128], port: NDArray[np.complex128], *, noise: NDArray[np.float64]) -> float:
-    """Return the share over its standard error, both from how far parts of the recording agree on it.
-
-    A line of another job near one of the template's agrees with it for a while, and then no more.
-    """
-    scale = np.sqrt(noise)
-    white, whole = scipy.fft.irfft(np.append(0, own / scale)), scipy.fft.irfft(np.append(0, port / scale))
-    energy = np.array([part.sum() for part in np.array_split(white**2, N_PARTS)])
-    match = np.array([part.sum() for part in np.array_split(white * whole, N_PARTS)])
-    share = match.sum() / max(energy.sum(), np.finfo(np.float64).tiny)
-    spread = np.sum(energy * (match / np.maximum(energy, np.finfo(np.float64).tiny) - share) ** 2) / (N_PARTS - 1)
-    return float(share / np.sqrt(max(spread / energy.sum(), np.finfo(np.float64).tiny)))

@@ -106,9 +106,12 @@ class Port:
         return first, end
 
 
-def ready(series: Sequence[RateSeries], *, origin_ns: int) -> list[Port]:
-    """Return series of at least one window each as ports whose times count from ``origin_ns``."""
-    return [_port(one, i_series=i, origin_ns=origin_ns) for i, one in enumerate(series)]
+def ready(series: Sequence[RateSeries], *, origin_ns: int, least_dt_s: float = 0.0) -> list[Port]:
+    """Return series of at least one window each as ports whose times count from ``origin_ns``.
+
+    Bins are a tick of the port's own counter, but no shorter than ``least_dt_s``.
+    """
+    return [_port(one, i_series=i, origin_ns=origin_ns, least_dt_s=least_dt_s) for i, one in enumerate(series)]
 
 
 def reads(series: RateSeries, *, port: Port) -> Port | None:
@@ -120,8 +123,8 @@ def reads(series: RateSeries, *, port: Port) -> Port | None:
     return replace(port, rate_bps=each.resample(port.dt_s).rate_bps)
 
 
-def _port(series: RateSeries, *, i_series: int, origin_ns: int) -> Port:
-    dt_s = max(series.refresh_s or series.dt_s, series.duration_s / MAX_BINS)
+def _port(series: RateSeries, *, i_series: int, origin_ns: int, least_dt_s: float) -> Port:
+    dt_s = max(series.refresh_s or series.dt_s, series.duration_s / MAX_BINS, least_dt_s)
     uniform = series.resample(dt_s)
     rates_bps = uniform.rate_bps[uniform.known]
     most_bps = CLIP_FACTOR * float(np.quantile(rates_bps, CLIP_QUANTILE)) if rates_bps.size else 0.0
