@@ -30,7 +30,11 @@ __all__ = ["FLIGHT_RECORDER", "KINETO", "NCCL_INSPECTOR"]
 MAX_BINS: Final = 50_000_000
 """Bins of one series: 14 h of milliseconds; more is a clock gone wrong, or needs wider bins."""
 
-_Reader = Callable[["Input", Options], tuple[list["CollectiveEvents"], list[str]]]
+_NOTHING: Final = (
+    "no collective of it has both a size and a duration; offbeat profile on the file itself finds its period"
+)
+
+_Reader = Callable[["Input", Options, Coverage], list["CollectiveEvents"]]
 
 
 def _importer(name: str, *, reads: str, is_it: Callable[[bytes], bool], read_events: _Reader) -> Importer:
@@ -38,15 +42,14 @@ def _importer(name: str, *, reads: str, is_it: Callable[[bytes], bool], read_eve
         return is_it(head)
 
     def _read(source: Input, sink: Sink, options: Options) -> Coverage:
-        members, problems = read_events(source, options)
-        coverage = Coverage(problems=problems)
-        for events in members:
+        coverage = Coverage()
+        for events in read_events(source, options, coverage):
             _write(events, sink, bin_ns=options.bin_ns, source=source.name, coverage=coverage)
         return coverage
 
     return Importer(
         name=name,
-        version=1,
+        version=2,
         reads=reads,
         recognises=_recognises,
         read=_read,
@@ -57,21 +60,19 @@ def _importer(name: str, *, reads: str, is_it: Callable[[bytes], bool], read_eve
 
 def _write(events: CollectiveEvents, sink: Sink, *, bin_ns: int, source: str, coverage: Coverage) -> None:
     """Store the collectives whose size and duration are known."""
-    known = ~(np.isnan(events.bytes) | np.isnan(events.duration_ns))
     coverage.n_rows += events.n_events
     coverage.saw(events.start_ns)
-    if not known.all() or not events.n_events:
-        n_without = events.n_events - int(np.count_nonzero(known))
-        coverage.skip(
-            f"{events.label}: {n_without} of {events.n_events} collectives", "no size or no duration is given"
-        )
+    known = _known(events, coverage)
     if not known.any():
+        if events.n_events:
+            coverage.skip(f"{events.label}: bytes over time", _NOTHING)
         return
     first_ns = int(events.start_ns[known][0]) // bin_ns * bin_ns
     begins_ns = (events.start_ns[known] - first_ns).astype(np.float64)
     ends_ns = begins_ns + np.maximum(events.duration_ns[known], 1.0)
     n_bins = int(ends_ns.max() // bin_ns) + 1
     if n_bins > MAX_BINS:
+        coverage.leave_out("too long a time for its bins", int(np.count_nonzero(known)))
         seconds = n_bins * bin_ns / NS_PER_S
         coverage.problems.append(f"{source}: {events.label}: {seconds:g} s in bins of {bin_ns} ns; give a wider --bin")
         return
@@ -92,6 +93,16 @@ def _write(events: CollectiveEvents, sink: Sink, *, bin_ns: int, source: str, co
     moved = np.concatenate(([0], np.diff(np.rint(total).astype(np.int64))))
     sink.write_samples(series.series_id, first_ns + edges_ns, moved, window_ns=bin_ns)
     coverage.n_samples += moved.size
+
+
+def _known(events: CollectiveEvents, coverage: Coverage) -> NDArray[np.bool_]:
+    """Return which collectives have a size and a duration, shape (n_events,); the coverage counts the others."""
+    has_size, has_duration = ~np.isnan(events.bytes), ~np.isnan(events.duration_ns)
+    coverage.leave_out("no size", int(np.count_nonzero(~has_size & has_duration)))
+    coverage.leave_out("no duration", int(np.count_nonzero(has_size & ~has_duration)))
+    coverage.leave_out("no size and no duration", int(np.count_nonzero(~has_size & ~has_duration)))
+    known: NDArray[np.bool_] = has_size & has_duration
+    return known
 
 
 def _total_bytes(

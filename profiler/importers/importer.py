@@ -81,7 +81,8 @@ class Importer:
     is_instant
         Whether its files hold one instant, and often no time: the same content at another time is another input.
     events
-        Reads an input whose rows are collectives, and what is wrong with it; None where rows are something else.
+        Reads an input whose rows are collectives, and tells the coverage what became of the others; None where rows are
+        something else.
     """
 
     name: str
@@ -91,4 +92,4 @@ class Importer:
     read: Callable[[Input, Sink, Options], Coverage]
     parameters: Callable[[Options], dict[str, Any]]
     is_instant: bool = False
-    events: Callable[[Input, Options], tuple[list[CollectiveEvents], list[str]]] | None = None
+    events: Callable[[Input, Options, Coverage], list[CollectiveEvents]] | None = None

@@ -89,9 +89,9 @@ def read_traffic(path: str | Path, *, mapping: str | Path | None = None, host: s
     def _read_events(importer: Importer, source: Input, part: MemorySink, options: Options) -> Coverage:
         if importer.events is None:
             return _read_samples(importer, source, part, options)
-        found, problems = importer.events(source, options)
-        events.extend(found)
-        return Coverage(problems=problems)
+        coverage = Coverage()
+        events.extend(importer.events(source, options, coverage))
+        return coverage
 
     options = Options(host=host, mapping=None if mapping is None else read_mapping(mapping))
     sink, problems = _read_all(path, options, format=None, read=_read_events)

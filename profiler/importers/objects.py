@@ -16,9 +16,12 @@ __all__ = ["first_text", "objects_in"]
 
 
 def objects_in(source: Input, path: str, *, problems: list[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects at a path of ijson, such as ``data.result.item``; damage becomes a problem, after them."""
+    """Yield the objects at a path of ijson, such as ``data.result.item``; damage becomes a problem, after them.
+
+    Documents may stand after each other, as ``curl`` appends them.
+    """
     try:
-        for found in ijson.items(_Stream(source.pieces()), path, use_float=True):
+        for found in ijson.items(_Stream(source.pieces()), path, use_float=True, multiple_values=True):
             if isinstance(found, Mapping):
                 yield found
     except BadInput as error:

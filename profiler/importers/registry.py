@@ -17,6 +17,7 @@ from profiler.importers.metrics.answer import PROMETHEUS
 from profiler.importers.metrics.page import METRICS_PAGE
 from profiler.importers.nsys import NSYS
 from profiler.importers.sysfs import SYSFS
+from profiler.importers.unpacking import COMPRESSIONS
 
 if TYPE_CHECKING:
     from profiler.importers.importer import Importer, Options
@@ -42,6 +43,15 @@ IMPORTERS: Final[dict[str, Importer]] = {
     "metrics": METRICS_PAGE,
 }
 """Importers by name, in the order in which they are asked."""
+
+
+_REMEDIES: Final = {
+    "UTF-16 text": "change it by iconv -f UTF-16 -t UTF-8, or let PowerShell write it with -Encoding utf8",
+    "lz4": "unpack it by lz4 -d",
+    "zip archive": "unpack it, and name the folder",
+    **dict.fromkeys(COMPRESSIONS, "it is packed twice: unpack it once"),
+}
+"""What to do with what can be read once it is changed."""
 
 
 def importer_of(source: Input, options: Options, *, forced: str | None = None) -> Importer | None:
@@ -76,6 +86,8 @@ def importer_of(source: Input, options: Options, *, forced: str | None = None) -
     kind = kind_of(head)
     if kind in ("text", "Parquet"):
         return DELIMITED
+    if kind in _REMEDIES:
+        raise BadInput(f"{source.name}: looks like {kind}; {_REMEDIES[kind]}")
     found = "is empty" if kind == "empty" else f"looks like {kind}"
     known = ", ".join(importer.reads for importer in IMPORTERS.values())
-    raise BadInput(f"{source.name}: {found}; give {known}, as they are or as gzip, zstd, xz")
+    raise BadInput(f"{source.name}: {found}; give {known}, as they are or as gzip, zstd, xz, bzip2")

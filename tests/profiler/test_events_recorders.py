@@ -334,7 +334,7 @@ def test_collectives_that_the_inspector_missed_are_counted(tmp_path: Path) -> No
 
 
 def test_lines_that_are_no_records_are_left_out_and_the_first_is_named(tmp_path: Path) -> None:
-    text = lines(records(2)) + "{broken\n\n" + '{"coll_perf": {}}\n[1]\n' + lines(records(1))[:-30]
+    text = lines(records(2)) + "{broken\n\n" + '{"coll_perf": {}}\n[1]\n' + lines(records(3)[6:])[:-30]
 
     _, (events,), problems = read_sources(put(tmp_path / "r.jsonl", text))
     assert events.n_events == 6 + 2

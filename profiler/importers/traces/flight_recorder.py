@@ -16,11 +16,12 @@ from profiler.errors import BadInput
 from profiler.importers.contents import kind_of
 from profiler.importers.traces.gathering import Gathering, Member
 from profiler.importers.traces.plain_pickle import is_pickle, load_plain
-from profiler.importers.traces.sizes import amount, message_bytes, tensor_elements
+from profiler.importers.traces.sizes import amount, message_bytes, tensor_elements, whole
 from profiler.importers.traces.texts import text_of
 
 if TYPE_CHECKING:
     from profiler.collectives import CollectiveEvents
+    from profiler.importers.coverage import Coverage
     from profiler.importers.importer import Options
     from profiler.importers.inputs import Input
 
@@ -29,6 +30,11 @@ __all__ = ["is_flight_recorder", "read_flight_recorder"]
 MAX_BYTES: Final = 1 << 30
 """A ring of 10^5 entries with their stacks has a quarter of it."""
 _MARKS: Final = (b'"pg_config"', b'"nccl_version"', b'"record_id"')
+_DAMAGED: Final = "no time or no group"
+_UNFINISHED: Final = "not completed when the dump was written"
+_ABSENT: Final = "recorded, but not in the dump; a larger TORCH_FR_BUFFER_SIZE keeps more"
+_LAST: Final = "last_completed_collective"
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
 _NS_PER_MS: Final = 1_000_000
 _RANK: Final = re.compile(r"(\d+)\D*$")
 _QUEUED: Final = (
@@ -44,35 +50,35 @@ def is_flight_recorder(head: bytes) -> bool:
     return kind_of(head) == "JSON" and b'"entries"' in head and any(mark in head for mark in _MARKS)
 
 
-def read_flight_recorder(source: Input, options: Options) -> tuple[list[CollectiveEvents], list[str]]:
+def read_flight_recorder(source: Input, options: Options, coverage: Coverage) -> list[CollectiveEvents]:
     """Read the collectives of a dump that were completed.
 
     Returns
     -------
     events
         One a process group; of one that completed nothing, as in a dump of a hang, none. The device is the rank, the
-        last number in the file's name, since dumps do not tell it.
-    problems
-        Entries that cannot be read.
+        last number in the file's name, since dumps do not tell it. Entries that cannot be read are a problem of the
+        coverage.
 
     Raises
     ------
     BadInput
         If it is no dump, or a pickle that would run code.
     """
-    entries = _document(source).get("entries")
+    document = _document(source)
+    entries = document.get("entries")
     if not isinstance(entries, list):
         raise BadInput(f"{source.name}: has no list of entries; give a dump of the flight recorder that includes them")
-    gathering = Gathering()
-    n_damaged = n_unfinished = 0
+    gathering, finished = Gathering(), _finished(document)
     for entry in entries:
+        coverage.n_read += 1
         member = _member(entry, source, host=options.host)
         if member is None:
-            n_damaged += 1
+            coverage.leave_out(_DAMAGED, 1)
             continue
         gathering.announce(member)
-        if not _is_completed(entry):
-            n_unfinished += 1
+        if not _is_completed(entry, finished):
+            coverage.leave_out(_UNFINISHED, 1)
             continue
         gathering.add(
             member,
@@ -80,10 +86,32 @@ def read_flight_recorder(source: Input, options: Options) -> tuple[list[Collecti
             duration_ns=amount(entry.get("duration_ms")) * _NS_PER_MS,
             n_bytes=_n_bytes(entry),
             key=_key(entry),
+            number=whole(entry.get("record_id")),
         )
+    return _events(gathering, entries, source=source, coverage=coverage)
+
+
+def _events(gathering: Gathering, entries: list[Any], *, source: Input, coverage: Coverage) -> list[CollectiveEvents]:
+    """Return what was gathered, and tell the coverage what the dump does not hold."""
+    n_damaged, n_unfinished = coverage.left_out[_DAMAGED], coverage.left_out[_UNFINISHED]
+    if n_damaged:
+        coverage.problems.append(f"{source.name}: {n_damaged} of {len(entries)} entries have no time or group")
     unfinished = f"{n_unfinished} collectives of the dump that were not completed are left out"
-    problems = [f"{source.name}: {n_damaged} of {len(entries)} entries have no time or group"] if n_damaged else []
-    return gathering.events(*([_QUEUED] if len(gathering) else []), *([unfinished] if n_unfinished else [])), problems
+    notes = [*([_QUEUED] if len(gathering) else []), *([unfinished] if n_unfinished else [])]
+    events = gathering.events(*notes)
+    coverage.leave_out("written twice", gathering.n_repeated)
+    if len(gathering):
+        coverage.skip("when collectives ran", _QUEUED)
+    n_absent = _n_absent(entries)
+    if n_absent:
+        coverage.skip(f"{n_absent} other collectives", _ABSENT)
+    return events
+
+
+def _n_absent(entries: list[Any]) -> int:
+    """Return how many collectives the recorder numbered, from 0, that are not in the dump."""
+    numbers = {whole(entry.get("record_id")) for entry in entries if isinstance(entry, dict)} - {None}
+    return max((number + 1 for number in numbers if number is not None), default=0) - len(numbers)
 
 
 def _document(source: Input) -> Mapping[str, Any]:
@@ -124,8 +152,24 @@ def _port(group: Any) -> str:  # noqa: ANN401 - whatever a file holds
     return f"{about}:{name}" if about not in ("", "undefined") else name
 
 
-def _is_completed(entry: Mapping[str, Any]) -> bool:
-    return entry.get("state") == "completed" or bool(entry.get("time_discovered_completed_ns"))
+def _finished(document: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of the last collective that each group completed, by the group's id, where the dump tells it.
+
+    JSON has them as texts.
+    """
+    groups = document.get("pg_status")
+    found = groups.items() if isinstance(groups, dict) else ()
+    last = {text_of(group): status.get(_LAST) for group, status in found if isinstance(status, dict)}
+    return {group: int(n) for group, n in last.items() if isinstance(n, int | str) and _NUMBER.fullmatch(str(n))}
+
+
+def _is_completed(entry: Mapping[str, Any], finished: Mapping[str, int]) -> bool:
+    """Return whether a collective ended, by what was seen of it or, of gloo, which has no watchdog, by its number."""
+    if entry.get("state") == "completed" or entry.get("time_discovered_completed_ns"):
+        return True
+    number = whole(entry.get("p2p_seq_id" if entry.get("is_p2p") else "collective_seq_id"))
+    last = finished.get(text_of(entry.get("pg_id")))
+    return entry.get("retired") is True and number is not None and last is not None and number <= last
 
 
 def _n_bytes(entry: Mapping[str, Any]) -> float:

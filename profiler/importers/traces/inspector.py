@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
@@ -11,11 +11,13 @@ import orjson
 from profiler.errors import BadInput
 from profiler.importers.lines import lines_of
 from profiler.importers.traces.gathering import Gathering, Member
-from profiler.importers.traces.sizes import amount, possible_bytes
+from profiler.importers.traces.numbering import Numbering
+from profiler.importers.traces.sizes import amount, possible_bytes, whole
 from profiler.importers.traces.texts import text_of
 
 if TYPE_CHECKING:
     from profiler.collectives import CollectiveEvents
+    from profiler.importers.coverage import Coverage
     from profiler.importers.importer import Options
     from profiler.importers.inputs import Input
 
@@ -30,13 +32,19 @@ _DUMPED: Final = (
 )
 
 
+_NEWEST: Final = "the inspector keeps the newest only"
+_WRONG: Final = "no record of a collective"
+
+
 class _Record(NamedTuple):
     member: Member
     start_ns: int
     duration_ns: float
     n_bytes: float
-    key: str
-    number: Any
+    operation: str
+    size: str
+    process: str
+    number: int | None
     is_dumped: bool
 
 
@@ -45,59 +53,74 @@ def is_inspector(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and any(mark in head for mark in _MARKS)
 
 
-def read_inspector(source: Input, options: Options) -> tuple[list[CollectiveEvents], list[str]]:
+def read_inspector(source: Input, options: Options, coverage: Coverage) -> list[CollectiveEvents]:
     """Read the collectives of a file of records.
 
     Returns
     -------
     events
         One a rank and communicator. The inspector writes the newest collective at each look, so that some may be
-        missing; that is a note of the events.
-    problems
-        Lines that cannot be read.
+        missing: how many is told by the coverage, and a note of the events. Lines that cannot be read are a problem.
 
     Raises
     ------
     BadInput
         If no line is a record.
     """
-    gathering = Gathering()
-    numbers: dict[tuple[Member, str], set[int]] = {}
-    problems: list[str] = []
-    n_dumped = n_wrong = first_wrong = 0
-    for i_line, line in enumerate(lines_of(source, problems), start=1):
+    gathering, numbering = Gathering(), Numbering()
+    n_dumped = first_wrong = 0
+    for i_line, line in enumerate(lines_of(source, coverage.problems), start=1):
         if not line.strip():
             continue
+        coverage.n_read += 1
         record = _record(line, host=options.host or source.default_host)
         if record is None:
-            n_wrong, first_wrong = n_wrong + 1, first_wrong or i_line
+            first_wrong = first_wrong or i_line
+            coverage.leave_out(_WRONG, 1)
             continue
         n_dumped += record.is_dumped
-        if isinstance(record.number, int):
-            numbers.setdefault((record.member, record.key.partition(" ")[0]), set()).add(record.number)
-        gathering.add(
-            record.member,
-            start_ns=record.start_ns,
-            duration_ns=record.duration_ns,
-            n_bytes=record.n_bytes,
-            key=record.key,
-        )
-    if n_wrong:
-        problems.append(
-            f"{source.name}: line {first_wrong}: no record of a collective; lines like it ({n_wrong}) left out"
-        )
+        _take(record, gathering, numbering)
+    if first_wrong:
+        n_wrong = coverage.left_out[_WRONG]
+        coverage.problems.append(f"{source.name}: line {first_wrong}: {_WRONG}; lines like it ({n_wrong}) left out")
     if not len(gathering):
-        raise BadInput("; ".join([f"{source.name}: holds no record of NCCL Inspector", *problems]))
-    return gathering.events(*_notes(n_dumped=n_dumped, n_missing=_n_missing(numbers.values()))), problems
+        raise BadInput("; ".join([f"{source.name}: holds no record of NCCL Inspector", *coverage.problems]))
+    notes = [*([_DUMPED] if n_dumped else []), *_missing(numbering, coverage)]
+    if n_dumped:
+        coverage.skip(f"exact starts of some collectives ({n_dumped})", _DUMPED)
+    events = gathering.events(*notes)
+    coverage.leave_out("written twice", gathering.n_repeated)
+    return events
 
 
-def _notes(*, n_dumped: int, n_missing: int) -> list[str]:
-    missing = f"{n_missing} collectives between those of the file are missing: the inspector keeps the newest only"
-    return [*([_DUMPED] if n_dumped else []), *([missing] if n_missing else [])]
+def _take(record: _Record, gathering: Gathering, numbering: Numbering) -> None:
+    gathering.add(
+        record.member,
+        start_ns=record.start_ns,
+        duration_ns=record.duration_ns,
+        n_bytes=record.n_bytes,
+        key=f"{record.operation} {record.size}",
+        number=record.number,
+    )
+    if record.number is not None:
+        numbering.note(
+            record.member,
+            process=record.process,
+            operation=record.operation,
+            start_ns=record.start_ns,
+            number=record.number,
+        )
 
 
-def _n_missing(numbers: Iterable[set[int]]) -> int:
-    return sum(max(seen) - min(seen) + 1 - len(seen) for seen in numbers)
+def _missing(numbering: Numbering, coverage: Coverage) -> list[str]:
+    """Tell the coverage what each rank lost in each communicator; return the sum as a note, if there is any."""
+    n_lost = 0
+    for lost in numbering.lost():
+        n_lost += lost.n
+        member = "/".join(lost.member)
+        coverage.skip(f"{member}: {lost.n} {lost.operation} between those of the file", _NEWEST)
+    coverage.totals["n_lost"] = n_lost
+    return [f"{n_lost} collectives between those of the file are missing: {_NEWEST}"] if n_lost else []
 
 
 def _record(line: bytes, *, host: str) -> _Record | None:
@@ -133,8 +156,10 @@ def _collective(document: Mapping[str, Any], given: Mapping[str, Any], *, prefix
         start_ns=round(begin_us) * _NS_PER_US,
         duration_ns=run_us * _NS_PER_US,
         n_bytes=possible_bytes(amount(size)),
-        key=f"{text_of(given.get(prefix, ''))} {text_of(size)}",
-        number=given.get(f"{prefix}_sn"),
+        operation=text_of(given.get(prefix, "")),
+        size=text_of(size),
+        process=text_of(metadata.get("pid", "")),
+        number=whole(given.get(f"{prefix}_sn")),
         is_dumped=math.isnan(start_us),
     )
 

@@ -1,4 +1,4 @@
-"""Traces of the PyTorch profiler (Kineto): the NCCL kernels of the GPUs, not what the host says of them.
+"""Traces of the PyTorch profiler (Kineto): the NCCL kernels of the GPUs, not what the host says of them; and gloo.
 
 Kernels of a process group run on a stream of their own, so where a trace does not name the group (PyTorch before 2.2)
 the stream stands for it.
@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from profiler.errors import BadInput
 from profiler.importers.traces.chrome import ChromeTrace
 from profiler.importers.traces.gathering import Gathering, Member
-from profiler.importers.traces.sizes import amount, message_bytes
+from profiler.importers.traces.gloo import gloo_bytes, gloo_group, is_gloo
+from profiler.importers.traces.sizes import amount, message_bytes, whole
 from profiler.importers.traces.texts import text_of
 
 if TYPE_CHECKING:
     from profiler.collectives import CollectiveEvents
+    from profiler.importers.coverage import Coverage
     from profiler.importers.importer import Options
     from profiler.importers.inputs import Input
 
@@ -32,8 +34,8 @@ _EARLIEST_NS: Final = 1_400_000_000_000_000_000
 _LATEST_US: Final = (1 << 62) / _NS_PER_US
 
 
-class _Kernel(NamedTuple):
-    """One NCCL kernel; its time is after the trace's base."""
+class _Collective(NamedTuple):
+    """One NCCL kernel, or one collective of gloo (whose GPU is none); its time is after the trace's base."""
 
     gpu: str
     port: str
@@ -50,29 +52,35 @@ def is_kineto(head: bytes) -> bool:
     )
 
 
-def read_kineto(source: Input, options: Options) -> tuple[list[CollectiveEvents], list[str]]:
+def read_kineto(source: Input, options: Options, coverage: Coverage) -> list[CollectiveEvents]:
     """Read the collectives of a trace.
 
     Returns
     -------
     events
-        One a GPU and process group (or stream). The device is the rank, where the trace tells it, else the GPU.
-    problems
-        Where the trace is cut or damaged; what stands before was read.
+        One a GPU and process group (or stream). The device is the rank, where the trace tells it, else the GPU. Where
+        the trace is cut or damaged is a problem of the coverage; what stands before was read.
 
     Raises
     ------
     BadInput
-        If it is no trace, or holds no NCCL kernel.
+        If it is no trace, or holds no collective.
     """
     trace = ChromeTrace(source.pieces(), name=source.name)
-    n_events, kernels = 0, []
+    gathering = Gathering()
+    n_events = 0
     for event in trace.events():
         n_events += 1
-        kernel = _kernel(event)
-        if kernel is not None:
-            kernels.append(kernel)
-    if not kernels:
+        is_of_gloo = is_gloo(event)
+        if event.get("ph") != "X" or not (is_of_gloo or _is_kernel(event)):
+            continue
+        coverage.n_read += 1
+        found = _of_gloo(event, trace.header) if is_of_gloo else _of_kernel(event)
+        if found is None:
+            coverage.leave_out("no time", 1)
+        else:
+            _add(found, gathering)
+    if not len(gathering):
         raise BadInput(
             "; ".join(
                 [
@@ -82,52 +90,102 @@ def read_kineto(source: Input, options: Options) -> tuple[list[CollectiveEvents]
                 ]
             )
         )
-    if trace.problems and "baseTimeNanoseconds" not in trace.header and kernels[0].start_ns < _EARLIEST_NS:
+    coverage.skip(f"{n_events - coverage.n_read} of {n_events} events", "not collectives")
+    events = _named(gathering, trace.header, host=options.host, default_host=source.default_host)
+    coverage.leave_out("written twice", gathering.n_repeated)
+    if trace.problems and not _is_dated(trace.header, events):
         trace.problems.append(f"{source.name}: the zero of its clock stood where it was cut: dates are not known")
-    return _gathered(kernels, trace.header, host=options.host or source.default_host), trace.problems
+    coverage.problems += trace.problems
+    return events
 
 
-def _gathered(kernels: list[_Kernel], header: Mapping[str, Any], *, host: str) -> list[CollectiveEvents]:
-    base_ns = _whole(header.get("baseTimeNanoseconds"))
+def _is_dated(header: Mapping[str, Any], events: list[CollectiveEvents]) -> bool:
+    first_ns = min((int(found.start_ns[0]) for found in events if found.n_events), default=_EARLIEST_NS)
+    return "baseTimeNanoseconds" in header or first_ns >= _EARLIEST_NS
+
+
+def _add(found: _Collective, gathering: Gathering) -> None:
+    gathering.add(
+        Member("", found.gpu, found.port),
+        start_ns=found.start_ns,
+        duration_ns=found.duration_ns,
+        n_bytes=found.n_bytes,
+        key=found.key,
+    )
+
+
+def _named(
+    gathering: Gathering, header: Mapping[str, Any], *, host: str | None, default_host: str
+) -> list[CollectiveEvents]:
+    """Return what was gathered under the names that the trace tells beside its events."""
     info = header.get("distributedInfo")
     given = info.get("rank") if isinstance(info, dict) else None
     rank = None if given is None else text_of(given)
-    one_gpu = len({kernel.gpu for kernel in kernels}) == 1
-    gathering = Gathering()
-    for kernel in kernels:
-        device = f"gpu{kernel.gpu}" if rank is None else f"rank{rank}" if one_gpu else f"rank{rank}-gpu{kernel.gpu}"
-        gathering.add(
-            Member(host, device, kernel.port),
-            start_ns=base_ns + kernel.start_ns,
-            duration_ns=kernel.duration_ns,
-            n_bytes=kernel.n_bytes,
-            key=kernel.key,
-        )
-    return gathering.events()
+    n_gpus = len({member.device for member in gathering.members if member.device})
+    written = header.get("host_name")
+    machine = host or (written if isinstance(written, str) and written else default_host)
+
+    def called(member: Member) -> Member:
+        gpu = f"gpu{member.device}" if member.device else "cpu"
+        device = gpu if rank is None else f"rank{rank}-{gpu}" if member.device and n_gpus > 1 else f"rank{rank}"
+        return Member(machine, device, member.port)
+
+    return gathering.events(base_ns=whole(header.get("baseTimeNanoseconds")) or 0, called=called)
 
 
-def _kernel(event: Mapping[str, Any]) -> _Kernel | None:
-    """Return what an event says, if it is an NCCL kernel with a time."""
-    name, category, start_us = event.get("name"), event.get("cat"), event.get("ts")
-    if event.get("ph") != "X" or not isinstance(name, str) or not isinstance(category, str):
+def _is_kernel(event: Mapping[str, Any]) -> bool:
+    name, category = event.get("name"), event.get("cat")
+    if not isinstance(name, str) or not isinstance(category, str):
+        return False
+    return category.lower() == "kernel" and name.lower().startswith("nccl")
+
+
+def _of_kernel(event: Mapping[str, Any]) -> _Collective | None:
+    """Return what an NCCL kernel says; None if it has no time."""
+    start_ns, given = _start_ns(event), _args(event)
+    if start_ns is None:
         return None
-    if category.lower() != "kernel" or not name.lower().startswith("nccl"):
-        return None
-    if isinstance(start_us, bool) or not isinstance(start_us, int | float) or not abs(start_us) < _LATEST_US:
-        return None
-    args = event.get("args")
-    given: Mapping[str, Any] = args if isinstance(args, dict) else {}
-    whole_us = math.floor(start_us)
-    return _Kernel(
+    return _Collective(
         gpu=text_of(given.get("device", event.get("pid", ""))),
         port=_port(given, event),
-        start_ns=whole_us * _NS_PER_US + round((start_us - whole_us) * _NS_PER_US),
+        start_ns=start_ns,
         duration_ns=amount(event.get("dur")) * _NS_PER_US,
         n_bytes=message_bytes(
             amount(given.get("In msg nelems")), amount(given.get("Out msg nelems")), dtype=given.get("dtype")
         ),
-        key=_key(name, given),
+        key=_key(event["name"], given),
     )
+
+
+def _of_gloo(event: Mapping[str, Any], header: Mapping[str, Any]) -> _Collective | None:
+    """Return what a collective of gloo says; None if it has no time."""
+    start_ns, given = _start_ns(event), _args(event)
+    if start_ns is None:
+        return None
+    group = gloo_group(header)
+    told = (given[part] for part in ("Input type", "Input Dims") if part in given)
+    return _Collective(
+        gpu="",
+        port=group.name,
+        start_ns=start_ns,
+        duration_ns=amount(event.get("dur")) * _NS_PER_US,
+        n_bytes=gloo_bytes(event["name"], given, group),
+        key=" ".join(map(text_of, (event["name"], *told))),
+    )
+
+
+def _args(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    args = event.get("args")
+    return args if isinstance(args, dict) else {}
+
+
+def _start_ns(event: Mapping[str, Any]) -> int | None:
+    """Return when an event began, after the trace's base; None if it does not tell."""
+    start_us = event.get("ts")
+    if isinstance(start_us, bool) or not isinstance(start_us, int | float) or not abs(start_us) < _LATEST_US:
+        return None
+    whole_us = math.floor(start_us)
+    return whole_us * _NS_PER_US + round((start_us - whole_us) * _NS_PER_US)
 
 
 def _port(given: Mapping[str, Any], event: Mapping[str, Any]) -> str:
@@ -143,7 +201,3 @@ def _key(name: str, given: Mapping[str, Any]) -> str:
     kernel = name.partition("(")[0]
     told = [given[part] for part in ("Collective name", "dtype", "In msg nelems", "Out msg nelems") if part in given]
     return " ".join(map(text_of, [kernel, *told]))
-
-
-def _whole(value: Any) -> int:  # noqa: ANN401 - whatever a file holds
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62 else 0

@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-__all__ = ["ELEMENT_BYTES", "MAX_MESSAGE_BYTES", "amount", "message_bytes", "possible_bytes", "tensor_elements"]
+__all__ = [
+    "ELEMENT_BYTES",
+    "MAX_MESSAGE_BYTES",
+    "amount",
+    "message_bytes",
+    "possible_bytes",
+    "tensor_elements",
+    "whole",
+]
 
 MAX_AMOUNT: Final = 1e300
 """So that no change of units makes a number infinite."""
@@ -79,3 +87,8 @@ def tensor_elements(sizes: Any) -> float:  # noqa: ANN401 - whatever a file hold
     if not isinstance(sizes, list | tuple) or not all(isinstance(shape, list | tuple) for shape in sizes):
         return math.nan
     return amount(sum((math.prod(map(amount, shape), start=1.0) for shape in sizes), start=0.0))
+
+
+def whole(value: Any) -> int | None:  # noqa: ANN401 - whatever a file holds
+    """Return a whole number that is not negative and fits 62 bits; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62 else None
