@@ -86,7 +86,8 @@ class Analysis(Tabular):
     """What the network's jobs do to its links, and what to do about it.
 
     ``profiles`` maps a series' label (``host/device/direction``) to its measured profile, ``jobs`` a job to the
-    profile of its own traffic, corrected for congestion. ``links`` are those that two or more jobs cross.
+    profile of its own traffic, corrected for congestion. ``links`` are those that two or more jobs cross. ``skipped``
+    is what could not be used for what it is, ``faults`` what could not be read or computed: it is missing here.
     """
 
     profiles: Mapping[str, TrafficProfile]
@@ -94,6 +95,7 @@ class Analysis(Tabular):
     links: tuple[LinkAnalysis, ...]
     plan: ShiftPlan
     skipped: tuple[Skipped, ...] = ()
+    faults: tuple[Skipped, ...] = ()
 
     @property
     def n_periodic(self) -> int:
@@ -121,7 +123,8 @@ class Analysis(Tabular):
                 "periodic": self.n_periodic,
                 "links": [link.compatibility.to_dict() for link in self.links],
                 "shifts": self.plan.to_rows(),
-                "skipped": [asdict(one) for one in self.skipped],
+                "skipped": [asdict(one) for one in (*self.faults, *self.skipped)],
+                "warnings": [f"{one.what}: {one.why}" for one in self.faults],
                 "plan": self.plan.to_dict(),
             }
         )

@@ -5,7 +5,7 @@ counters -> a profile a port -> jobs that meet on links -> what each would do al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.analysis import Analysis, LinkAnalysis, Skipped
@@ -19,6 +19,7 @@ from profiler.store import Lake
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pipeline.batch import BatchOptions, OnPort
     from pipeline.shifts import PlanOptions
 
 __all__ = ["Analysis", "LinkAnalysis", "Skipped", "analyze"]
@@ -29,7 +30,8 @@ def analyze(
     *,
     cluster: str | Path | Sequence[str | Path] | None = None,
     options: PlanOptions | None = None,
-    on_port: Callable[[int, int], None] = lambda _n_done, _n_ports: None,
+    batch: BatchOptions | None = None,
+    on_port: OnPort = lambda _n_done, _n_ports: None,
 ) -> Analysis:
     """Find the beat of every port, the jobs that meet on links, and the shifts that keep them apart.
 
@@ -46,19 +48,22 @@ def analyze(
     options
         What the plan is to be good for, and what it may not change. A job counts as many as it has ranks, where no
         weight is given for it.
+    batch
+        How ports are profiled: on what engine, over which windows of time. What was profiled before and has no new
+        data is not profiled again.
     on_port
-        Called after each port with the number of ports done and their total.
+        Called with the number of ports profiled, and of those to profile.
 
     Raises
     ------
     BadInput
         If a cluster file is missing or wrong.
     LakeError
-        If the lake is missing or damaged, or cannot be written.
+        If the lake is missing, or cannot be written. What of it is damaged is told in the answer.
     """
     store = Lake.open(lake)
     unplaced = know_cluster(store, cluster)
-    measured = measure_jobs(store, on_port=on_port)
+    measured = measure_jobs(store, batch=batch, on_port=on_port)
     solved = solve_links(measured.meetings, measured.own)
     sizes = {job["job_id"]: job["n_ranks"] or 1 for job in measured.jobs}
     plan = recommend_shifts(solved, options=options, sizes=sizes)
@@ -67,6 +72,7 @@ def analyze(
         jobs={job: profile for job, profile in measured.own.items() if profile.status == "periodic"},
         links=settle_links(solved, plan),
         plan=plan,
+        faults=measured.faults,
         skipped=(*unplaced, *omissions(jobs=measured.jobs, ports=measured.ports, profiles=measured.profiles)),
     )
     store.replace_all(analysis.to_tables())

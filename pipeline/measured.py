@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pipeline.batch import BatchOptions, OnPort, profile_ports
 from pipeline.meetings import Meeting, find_meetings, job_profiles, own_profiles
-from pipeline.profiles import profile_lake, profile_tables
-from pipeline.sql import open_lake
+from pipeline.overlaps import find_overlaps
+from pipeline.profiles import profile_tables
+from pipeline.sql.database import Database, lake_sources
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pipeline.analysis import Skipped
     from profiler.phases import TrafficProfile
     from profiler.store import Lake
 
-__all__ = ["MeasuredJobs", "measure_jobs"]
+__all__ = ["MeasuredJobs", "measure_jobs", "read_ports"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +36,10 @@ class MeasuredJobs:
         Links and directions on which jobs meet.
     own
         What each job does alone, by job.
+    faults
+        What could not be read or computed, and why.
+    n_profiled
+        Series profiled anew; the others were as before.
     """
 
     ports: Sequence[Mapping[str, Any]]
@@ -38,9 +47,24 @@ class MeasuredJobs:
     profiles: Mapping[int, TrafficProfile]
     meetings: Sequence[Meeting]
     own: Mapping[str, TrafficProfile]
+    faults: tuple[Skipped, ...] = ()
+    n_profiled: int = 0
 
 
-def measure_jobs(store: Lake, *, on_port: Callable[[int, int], None]) -> MeasuredJobs:
+def read_ports(store: Lake, known: Mapping[str, pa.Table] | None = None) -> list[dict[str, Any]]:
+    """Return the rows of query ``series_by_port``, links and jobs from tables that are given, else from the lake.
+
+    Raises
+    ------
+    LakeError
+        If the lake is damaged.
+    """
+    with _database(store, known) as database:
+        rows: list[dict[str, Any]] = database.run("series_by_port").to_pylist()
+    return rows
+
+
+def measure_jobs(store: Lake, *, on_port: OnPort, batch: BatchOptions | None = None) -> MeasuredJobs:
     """Profile the ports of a lake, and conclude what its jobs do alone.
 
     Tables ``profiles`` and ``phases`` are replaced.
@@ -48,20 +72,32 @@ def measure_jobs(store: Lake, *, on_port: Callable[[int, int], None]) -> Measure
     Raises
     ------
     LakeError
-        If the lake is damaged, or cannot be written.
+        If the manifest is damaged, or the lake cannot be written. A sample file that is damaged is a fault of the
+        answer.
     """
-    with open_lake(store.root) as database:
-        ports = database.run("series_by_port").to_pylist()
-    series = profile_lake(store, ports, on_port=on_port)
-    store.replace_all(profile_tables(series.values()))
-    with open_lake(store.root) as database:
+    ports = read_ports(store)
+    found = profile_ports(store, ports, options=batch or BatchOptions(), on_port=on_port)
+    store.replace_all(profile_tables(found.series.values()))
+    with _database(store) as database:
         jobs = database.run("profiles_by_job").to_pylist()
-        meetings = find_meetings(
-            database.run("jobs_by_link", min_jobs=2).to_pylist(),
-            overlaps=database.run("contention_by_link").to_pylist(),
-        )
-    profiles = {series_id: one.profile for series_id, one in series.items()}
+        crossings = database.run("jobs_by_link", min_jobs=2).to_pylist()
+    overlaps, unseen = find_overlaps(store, crossings, series=found.series, files=found.files)
+    meetings = find_meetings(crossings, overlaps=overlaps)
+    profiles = {series_id: one.profile for series_id, one in found.series.items()}
     own = own_profiles(
         job_profiles(jobs, profiles), meetings, bottlenecks_bps={job["job_id"]: job["bottleneck_bps"] for job in jobs}
     )
-    return MeasuredJobs(ports=ports, jobs=jobs, profiles=profiles, meetings=meetings, own=own)
+    return MeasuredJobs(
+        ports=ports,
+        jobs=jobs,
+        profiles=profiles,
+        meetings=meetings,
+        own=own,
+        faults=(*found.faults, *unseen),
+        n_profiled=found.n_profiled,
+    )
+
+
+def _database(store: Lake, known: Mapping[str, pa.Table] | None = None) -> Database:
+    """Open a lake for SQL without its samples: a file of them that is damaged must not lose the rest."""
+    return Database({**lake_sources(store.root), "samples": (), **(known or {})})

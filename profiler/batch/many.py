@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections import deque
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from profiler.batch.outcome import Unfit, profile_or_reason
+from profiler.batch.outcome import Unfit, profile_or_reason, profiles_or_reasons
 from profiler.batch.workers import Workers
-from profiler.errors import UsageError
+from profiler.errors import OffbeatError, UsageError
 from profiler.signals import RateSeries
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from profiler.phases import TrafficProfile
+
+    _Pending: TypeAlias = tuple[str, Future[list[TrafficProfile]]]
+    """A chunk in words, and its profiles to come."""
 
 __all__ = ["profile_many"]
 
@@ -88,13 +91,27 @@ def _in_processes(chunks: Iterator[list[RateSeries | Unfit]], *, n_workers: int)
     if ahead is None:
         return
     with Workers(n_workers) as workers:
-        pending: deque[Future[list[TrafficProfile]]] = deque()
+        pending: deque[_Pending] = deque()
         for chunk in chain([ahead], chunks):
-            pending.append(workers.submit(chunk))
+            pending.append((_named(chunk), workers.submit(profiles_or_reasons, chunk)))
             if len(pending) >= CHUNKS_PER_WORKER * n_workers:
-                yield from pending.popleft().result()
+                yield from _answered(pending.popleft())
         while pending:
-            yield from pending.popleft().result()
+            yield from _answered(pending.popleft())
+
+
+def _answered(pending: _Pending) -> list[TrafficProfile]:
+    named, answer = pending
+    try:
+        return answer.result()
+    except OffbeatError as error:
+        raise OffbeatError(f"profile_many: {named}: {error}") from error
+
+
+def _named(chunk: list[RateSeries | Unfit]) -> str:
+    first = chunk[0]
+    name = f"a {first.kind}" if isinstance(first, Unfit) else f"{first.host}/{first.device} {first.direction}"
+    return f"{len(chunk)} series, {name} the first"
 
 
 def _chunks(series: Iterable[RateSeries | Unfit]) -> Iterator[list[RateSeries | Unfit]]:

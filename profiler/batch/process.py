@@ -1,4 +1,4 @@
-"""What a worker process runs (``python -m profiler.batch.process``): chunks of series in, their profiles out."""
+"""What a worker process runs (``python -m profiler.batch.process``): functions and arguments in, answers out."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import os
 import pickle
 import sys
 
-from profiler.batch.outcome import profile_or_reason
-
 __all__ = ["main"]
 
 
 def main() -> None:
-    """Profile each chunk that comes in on standard input, until it ends with the process that writes it."""
-    chunks, profiles = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # Whatever is printed must not mix with the profiles.
+    """Answer each call that comes in on standard input, until it ends with the process that writes it."""
+    calls, answers = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr  # Whatever is printed must not mix with the answers.
     while True:
         try:
-            chunk = pickle.load(chunks)  # noqa: S301 - written by the process that started this one
-            pickle.dump([profile_or_reason(series) for series in chunk], profiles, protocol=pickle.HIGHEST_PROTOCOL)
-            profiles.flush()
+            function, arguments = pickle.load(calls)  # noqa: S301 - written by the process that started this one
+            pickle.dump(function(*arguments), answers, protocol=pickle.HIGHEST_PROTOCOL)
+            answers.flush()
         except (EOFError, BrokenPipeError):
             os._exit(0)  # Nobody is left to read; an ordinary exit would fail to flush what is left unread.
 

@@ -1,27 +1,25 @@
-"""`Workers`: processes that profile chunks of series, no more of them than there is work for."""
+"""`Workers`: processes that call functions, no more of them than there is work for."""
 
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Lock
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from profiler.batch.worker import Worker
 from profiler.errors import OffbeatError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from profiler.batch.outcome import Unfit
-    from profiler.phases import TrafficProfile
-    from profiler.signals import RateSeries
+    from collections.abc import Callable
 
 __all__ = ["Workers"]
 
+_Answer = TypeVar("_Answer")
+
 
 class Workers:
-    """Up to ``n_most`` workers, each started when a chunk waits and none is idle; a thread each listens to it.
+    """Up to ``n_most`` workers, each started when a call waits and none is idle; a thread each listens to it.
 
     As a context manager it leaves no process behind.
     """
@@ -46,24 +44,23 @@ class Workers:
         for worker in self._started:
             worker.close()
 
-    def submit(self, chunk: Sequence[RateSeries | Unfit]) -> Future[list[TrafficProfile]]:
-        """Hand a chunk to a worker; return what its profiles will be in."""
-        return self._threads.submit(self._profile, chunk)
+    def submit(self, function: Callable[..., _Answer], *arguments: object) -> Future[_Answer]:
+        """Have a worker call a function of a module; return what its answer, or that the worker died, will be in."""
+        return self._threads.submit(self._call, function, *arguments)
 
-    def _profile(self, chunk: Sequence[RateSeries | Unfit]) -> list[TrafficProfile]:
+    def _call(self, function: Callable[..., _Answer], *arguments: object) -> _Answer:
         try:
             worker = self._idle.get_nowait()
         except Empty:
             worker = self._start()
-        try:
-            return worker.profile(chunk)
-        finally:
-            self._idle.put(worker)
+        answer = worker.call(function, *arguments)
+        self._idle.put(worker)  # One that died is not given another call.
+        return answer
 
     def _start(self) -> Worker:
         with self._starting:
             if self._has_ended:
-                raise OffbeatError("profile_many: was ended before a worker had started")
+                raise OffbeatError("ended before a worker had started")
             worker = Worker()
             self._started.append(worker)
         return worker

@@ -1,0 +1,96 @@
+"""`profile_shard`: the profiles of a shard's ports; a pure function of the shard and the files that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from profiler.batch.outcome import profile_or_reason
+from profiler.errors import BadInput
+from profiler.rates import rate_series
+from profiler.signals import RateSeries
+from profiler.store import Counter, Series
+from profiler.store.counters import read_counters
+
+if TYPE_CHECKING:
+    from pipeline.batch.shard import Shard
+    from profiler.phases import TrafficProfile
+
+__all__ = ["SeriesProfile", "profile_shard"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeriesProfile:
+    """The profile of one series, and the time that it describes (UTC epoch ns; None where there are no samples)."""
+
+    series_id: int
+    profile: TrafficProfile
+    from_ns: int | None
+    to_ns: int | None
+
+
+def profile_shard(shard: Shard) -> list[SeriesProfile]:
+    """Profile the ports of a shard, in order of series id.
+
+    A series that cannot be read as a rate has status ``no_data`` and the reason.
+
+    Raises
+    ------
+    LakeError
+        If a file is missing or damaged.
+    """
+    port_of = {port["series_id"]: port for port in shard.ports}
+    return [_profile(port_of[series_id], counter, shard=shard) for series_id, counter in _counters(shard)]
+
+
+def _counters(shard: Shard) -> Iterator[tuple[int, Counter]]:
+    kinds = {port["series_id"]: port["kind"] for port in shard.ports}
+    for series_id, counter in read_counters(shard.paths, kinds, kinds=kinds, n_rows=shard.n_samples):
+        first, end = counter.t_ns.searchsorted([shard.from_ns, shard.to_ns])
+        yield (
+            series_id,
+            Counter(
+                t_ns=counter.t_ns[first:end],
+                value=counter.value[first:end],
+                flags=counter.flags[first:end],
+                epoch=counter.epoch[first:end],
+            ),
+        )
+
+
+def _profile(port: Mapping[str, Any], counter: Counter, *, shard: Shard) -> SeriesProfile:
+    rate, fault = _rate(port, counter)
+    profile = profile_or_reason(rate)
+    if fault is not None:
+        profile = replace(profile, reason=fault)
+    if shard.n_left_out:
+        note = (
+            f"of the readings from {shard.from_ns} ns on: about {shard.n_left_out} older ones of a series are too many "
+            "to analyse with them"
+        )
+        profile = replace(profile, warnings=(*profile.warnings, note))
+    edges_ns = rate.edges_ns
+    return SeriesProfile(
+        series_id=port["series_id"],
+        profile=profile,
+        from_ns=int(edges_ns[0]) if edges_ns.size else None,
+        to_ns=int(edges_ns[-1]) if edges_ns.size else None,
+    )
+
+
+def _rate(port: Mapping[str, Any], counter: Counter) -> tuple[RateSeries, str | None]:
+    """Return the rate of a port, empty where its readings are none, and why they are none."""
+    names = {name: port[name] for name in ("host", "device", "port", "direction", "layer")}
+    series = Series(kind=port["kind"], raw_scale=port["raw_scale"], width_bits=port["width_bits"], **names)
+    try:
+        rate = rate_series(
+            series,
+            t_ns=counter.t_ns,
+            value=counter.value,
+            flags=counter.flags,
+            capacity_bps=port["capacity_bps"],
+        )
+    except BadInput as error:
+        return RateSeries.from_deltas([], []).named(**names), str(error)
+    return rate, None

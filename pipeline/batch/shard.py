@@ -1,0 +1,101 @@
+"""`Shard`: ports of one host over a stretch of time, and the key of what comes of profiling them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+import profiler
+
+__all__ = ["PORT_COLUMNS", "Shard", "tool_version"]
+
+PORT_COLUMNS: Final = (
+    "series_id",
+    "host",
+    "device",
+    "port",
+    "direction",
+    "layer",
+    "kind",
+    "raw_scale",
+    "width_bits",
+    "capacity_bps",
+)
+"""Columns of query ``series_by_port`` that profiling reads."""
+
+
+@lru_cache(maxsize=1)
+def tool_version() -> str:
+    """Return the version of the profiler and a digest of its sources, for a checkout changes while its version stands.
+
+    Two installations of the same release have the same.
+    """
+    package, here = Path(profiler.__file__).parent, Path(__file__).parent
+    digest = hashlib.sha256()
+    for folder in (package, here):
+        for source in sorted(folder.rglob("*.py")):
+            digest.update(f"{source.relative_to(folder)}\0".encode() + source.read_bytes())
+    try:
+        version = metadata.version("offbeat")
+    except metadata.PackageNotFoundError:  # run from a source tree that is not installed
+        version = "0"
+    return f"{version}+{digest.hexdigest()[:16]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shard:
+    """Ports of one host over a stretch of time: all that a process needs to profile them, without the manifest.
+
+    Parameters
+    ----------
+    host
+        Host or switch.
+    ports
+        `PORT_COLUMNS` of each series.
+    paths, digests
+        The sample files that hold readings of these ports, and the SHA-256 that the manifest has of each.
+    from_ns, to_ns
+        Readings at ``from_ns <= t < to_ns`` are profiled, UTC epoch ns.
+    is_present
+        Whether it reaches to the newest readings of the host; else it is a closed range of its history.
+    n_samples
+        About how many readings that are.
+    n_left_out
+        About how many older readings of the range are left out, since it holds too many to profile at once.
+    version
+        `tool_version` of whoever planned it.
+    """
+
+    host: str
+    ports: tuple[Mapping[str, Any], ...]
+    paths: tuple[Path, ...]
+    digests: tuple[str, ...]
+    from_ns: int
+    to_ns: int
+    is_present: bool = True
+    n_samples: int = 0
+    n_left_out: int = 0
+    version: str = field(default_factory=tool_version)
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of all that the result depends on: input files, ports, time, and the version of the tool."""
+        told = [
+            self.version,
+            sorted(self.digests),
+            [[port[name] for name in PORT_COLUMNS] for port in self.ports],
+            [self.from_ns, self.to_ns, self.n_left_out],
+        ]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+    @property
+    def name(self) -> str:
+        """The host and its ports, in words."""
+        first = f"{self.host}/{self.ports[0]['device']}"
+        return first if len(self.ports) == 1 else f"{first} and {len(self.ports) - 1} more series of {self.host}"
