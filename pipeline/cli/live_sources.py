@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from profiler.collectors import Probe, Source
 
-__all__ = ["Cgroups", "Devices", "Drivers", "Ifaces", "LiveSources", "Pids", "blind_spots_of"]
+__all__ = ["Cgroups", "Devices", "Drivers", "Ifaces", "LiveSources", "Namespaces", "Pids"]
 
 PORT_INTERVAL: Final = "1ms"
 PROBE_INTERVAL: Final = "10ms"
@@ -21,10 +21,14 @@ PROBE_INTERVAL: Final = "10ms"
 Ifaces = Annotated[list[str] | None, typer.Option("--iface", help="Network interface; may be repeated.")]
 Devices = Annotated[list[str] | None, typer.Option("--device", help="RDMA device, or device:port; may be repeated.")]
 Drivers = Annotated[
-    list[str] | None, typer.Option("--ethtool", help="Interface whose driver's statistics are read; may be repeated.")
+    list[str] | None,
+    typer.Option("--ethtool", help="Interface whose driver's statistics are read, or interface:name,name,…"),
 ]
 Pids = Annotated[
     list[int] | None, typer.Option("--pid", help="Process whose TCP sockets, with its children's, are read.")
+]
+Namespaces = Annotated[
+    list[int] | None, typer.Option("--netns", help="Process, as a container's, whose network namespace is read.")
 ]
 Cgroups = Annotated[
     list[Path] | None, typer.Option("--cgroup", help="Control group whose processes' TCP sockets are read.")
@@ -40,6 +44,7 @@ class LiveSources:
     drivers: Sequence[str] = ()
     pids: Sequence[int] = ()
     cgroups: Sequence[Path] = ()
+    namespaces: Sequence[int] = ()
 
     @property
     def has_probes(self) -> bool:
@@ -49,7 +54,7 @@ class LiveSources:
     @property
     def is_named(self) -> bool:
         """Whether anything is named."""
-        return bool(self.ifaces or self.devices) or self.has_probes
+        return bool(self.ifaces or self.devices or self.namespaces) or self.has_probes
 
     @property
     def interval(self) -> str:
@@ -68,30 +73,25 @@ class LiveSources:
         """
         from profiler.collectors import find_sources
         from profiler.collectors.ethtool import EthtoolProbe
+        from profiler.collectors.namespaces import NamespaceProbe, open_namespace
         from profiler.collectors.sockets import SocketsProbe
 
         found: list[Source | Probe] = []
-        if self.ifaces or self.devices or not self.has_probes:
+        if self.ifaces or self.devices or not self.is_named:
             found += find_sources(sys_root, ifaces=self.ifaces, devices=self.devices)
-        found += [EthtoolProbe(driver, host=host, interval_s=interval_s) for driver in self.drivers]
-        processes = [SocketsProbe.of_process(pid, host=host, interval_s=interval_s) for pid in self.pids]
-        processes += [SocketsProbe.of_cgroup(group, host=host, interval_s=interval_s) for group in self.cgroups]
-        return [*found, *processes], lambda: bool(processes) and all(probe.is_over for probe in processes)
+        for driver in self.drivers:
+            interface, _, names = driver.partition(":")
+            chosen = [name.strip() for name in names.split(",") if name.strip()]
+            found.append(EthtoolProbe(interface, host=host, interval_s=interval_s, names=chosen))
+        jobs: list[SocketsProbe | NamespaceProbe] = [
+            *(SocketsProbe.of_process(pid, host=host, interval_s=interval_s) for pid in self.pids),
+            *(SocketsProbe.of_cgroup(group, host=host, interval_s=interval_s) for group in self.cgroups),
+            *(probe for pid in self.namespaces for probe in open_namespace(pid, host=host)),
+        ]
+        return [*found, *jobs], lambda: bool(jobs) and all(job.is_over for job in jobs)
 
+    def left_out(self, sys_root: Path) -> list[str]:
+        """Return what is not read though nothing was named."""
+        from profiler.collectors import left_out
 
-def blind_spots_of(sources: Sequence[Source | Probe]) -> list[str]:
-    """Return what the ports that were named do not see though nothing else named does, and what two of them see."""
-    from profiler.collectors import Source
-    from profiler.doctor import rdma_devices, shared_ports
-
-    ports = [source for source in sources if isinstance(source, Source)]
-    named = {port.device for port in ports}
-    remarks = []
-    for port in ports:
-        unseen = [device for device in rdma_devices(port) if device not in named]
-        shared = [device for device in shared_ports(port) if device in named]
-        if unseen:
-            remarks.append(f"{port.name}: does not count what RDMA moves; name --device {', '.join(unseen)} too")
-        if shared:
-            remarks.append(f"{port.name}: its traffic is counted by {', '.join(shared)} too; never add them up")
-    return remarks
+        return [] if self.is_named else list(left_out(sys_root))

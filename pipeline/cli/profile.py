@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from pipeline.cli.live_sources import Cgroups, Devices, Drivers, Ifaces, LiveSources, Pids
+from pipeline.cli.live_sources import Cgroups, Devices, Drivers, Ifaces, LiveSources, Namespaces, Pids
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
 from profiler.errors import UsageError
 
@@ -27,6 +27,7 @@ def profile(
     ethtool: Drivers = None,
     pid: Pids = None,
     cgroup: Cgroups = None,
+    netns: Namespaces = None,
     duration: Annotated[str | None, typer.Option("--for", help="Live: time to watch; else until Ctrl-C.")] = None,
     interval: Annotated[
         str | None, typer.Option("--interval", help="Live: time between reads.", show_default="1ms; 10ms with probes")
@@ -48,8 +49,8 @@ def profile(
     """Find the iteration period and the Up/Down phases of traffic.
 
     Of every counter and every rank's collectives in SOURCE, or live: of this host's own ports (--iface, --device,
-    --ethtool), or of one job's sockets (--pid, --cgroup). Ctrl-C ends watching and shows what was found. Ends with 3
-    if nothing is periodic.
+    --ethtool), or of one job's sockets (--pid, --cgroup) or network namespace (--netns). Ctrl-C ends watching and shows
+    what was found. Ends with 3 if nothing is periodic.
 
     Example:
 
@@ -64,7 +65,12 @@ def profile(
     from profiler.units import parse_rate_bps
 
     asked = LiveSources(
-        ifaces=iface or (), devices=device or (), drivers=ethtool or (), pids=pid or (), cgroups=cgroup or ()
+        ifaces=iface or (),
+        devices=device or (),
+        drivers=ethtool or (),
+        pids=pid or (),
+        cgroups=cgroup or (),
+        namespaces=netns or (),
     )
     if (source is None) != asked.is_named:
         raise UsageError(
@@ -116,6 +122,8 @@ def _watch(
     sources, is_over = asked.find(sys_root, host=host, interval_s=interval_s)
     told: list[str] = []
     with opened(sources, host=host) as opening, stop_on_signals() as stop:
+        for remark in opening.remarks:
+            note(f"offbeat: {remark}")
         if not opening.counters:
             raise opening.broken[-1]
         sampler = Sampler(opening.counters, interval_s=interval_s)
@@ -126,4 +134,4 @@ def _watch(
     broken = [*opening.broken, *sampler.broken]
     if not sampler.n_ticks:
         raise broken[-1]
-    return profiles, [*told, *map(str, broken)]
+    return profiles, [*told, *map(str, broken), *sampler.returned]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.live_sources import Cgroups, Devices, Drivers, Ifaces, LiveSources, Pids, blind_spots_of
+from pipeline.cli.live_sources import Cgroups, Devices, Drivers, Ifaces, LiveSources, Namespaces, Pids
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def record(
     ethtool: Drivers = None,
     pid: Pids = None,
     cgroup: Cgroups = None,
+    netns: Namespaces = None,
     interval: Annotated[
         str | None, typer.Option("--interval", help="Time between reads.", show_default="1ms; 10ms with probes")
     ] = None,
@@ -42,9 +43,11 @@ def record(
 ) -> None:
     """Record the counters of this host's network ports, or of a job's own sockets, into a lake.
 
-    With nothing named: every interface that is up, and every RDMA device. With --pid or --cgroup a job is recorded and
-    not its host, until its processes end. Ctrl-C and SIGTERM end it cleanly, with exit code 0; it ends with 1 if one of
-    the sources could not be read, or not to the end.
+    With nothing named: every interface and every RDMA port that is up. With --pid, --cgroup or --netns a job is
+    recorded and not its host, until its processes end: the payload of its own TCP sockets, or all that moves in its
+    network namespace, if it has one of its own, as a container has. How often each device copies its counters is
+    measured first, for a tenth of the time, at most 2 s. Ctrl-C and SIGTERM end it cleanly, with exit code 0; it ends
+    with 1 if one of the sources could not be read, or not to the end.
 
     Example:
 
@@ -52,25 +55,30 @@ def record(
 
         offbeat record --lake lake --pid 4711
     """
-    from profiler.record import Timing, stop_on_signals
+    from profiler.doctor import measure_refresh
+    from profiler.record import Timing, remarks_on, stop_on_signals
     from profiler.record import record as record_sources
     from profiler.store import Lake
     from profiler.units import parse_duration_s
 
     asked = LiveSources(
-        ifaces=iface or (), devices=device or (), drivers=ethtool or (), pids=pid or (), cgroups=cgroup or ()
+        ifaces=iface or (),
+        devices=device or (),
+        drivers=ethtool or (),
+        pids=pid or (),
+        cgroups=cgroup or (),
+        namespaces=netns or (),
     )
     host = host or socket.gethostname()
-    timing = Timing(
-        interval_s=parse_duration_s(interval or asked.interval),
-        duration_s=None if duration is None else parse_duration_s(duration),
-        is_dithered=dither,
-    )
-    sources, is_over = asked.find(sys_root, host=host, interval_s=timing.interval_s)
-    for remark in blind_spots_of(sources):
+    interval_s = parse_duration_s(interval or asked.interval)
+    duration_s = None if duration is None else parse_duration_s(duration)
+    sources, is_over = asked.find(sys_root, host=host, interval_s=interval_s)
+    refresh = measure_refresh(sources, interval_s=interval_s, duration_s=duration_s)
+    for remark in [*remarks_on(sources), *asked.left_out(sys_root), *refresh.remarks]:
         note(f"offbeat: {remark}")
+    timing = Timing(interval_s=interval_s, duration_s=duration_s, is_dithered=dither, refresh_s=refresh.refresh_s)
     opened_lake = Lake.open(lake, create=True)
-    with stop_on_signals() as stop, _progress(timing.duration_s) as show:
+    with stop_on_signals() as stop, _progress(duration_s) as show:
         summary = record_sources(
             opened_lake, sources, host=host, timing=timing, stop=lambda: stop() or is_over(), show=show
         )

@@ -19,7 +19,7 @@ from profiler.collectors.rdma import RDMA
 from profiler.errors import NotHere
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "ProbedCounter",
     "Source",
     "find_sources",
+    "left_out",
     "open_counters",
 ]
 
@@ -53,7 +54,7 @@ def find_sources(sys_root: Path, *, ifaces: Sequence[str] = (), devices: Sequenc
     Returns
     -------
     list of Source
-        With no name given: every interface that is up, but for the loopback, and every RDMA port that counts.
+        With no name given: every interface and every RDMA port that is up and counts, but for the loopback.
 
     Raises
     ------
@@ -68,26 +69,36 @@ def find_sources(sys_root: Path, *, ifaces: Sequence[str] = (), devices: Sequenc
             _named("device", name, ports) for name in devices
         ]
         return list(dict.fromkeys(source for sources in named for source in sources))
-    found = [nic for nic in nics if nic.is_up and nic.device != "lo"] + [port for port in ports if _counts(port)]
+    found = [nic for nic in nics if nic.is_up and nic.device != "lo"]
+    found += [port for port in ports if port.is_up and _why_not(port) is None]
     if not found:
-        raise NotHere(f"{sys_root}: no interface that is up and no RDMA device; name one with --iface or --device")
+        raise NotHere(f"{sys_root}: no interface and no RDMA port that is up; name one with --iface or --device")
     return found
+
+
+def left_out(sys_root: Path) -> Iterator[str]:
+    """Yield what `find_sources` leaves out where nothing is named, and why."""
+    nics, ports = NIC.find(sys_root), RDMA.find(sys_root)
+    if down := [source.name for source in (*nics, *ports) if not source.is_up]:
+        yield f"not read, for their links are down: {', '.join(down)}; name one to read it all the same"
+    yield from (why for port in ports if port.is_up and (why := _why_not(port)))
 
 
 def _named(kind: str, name: str, sources: Sequence[Source]) -> list[Source]:
     chosen = [source for source in sources if name in (source.device, source.name)]
     if not chosen:
-        here = ", ".join(source.name for source in sources) or "none"
+        here = ", ".join(source.name for source in sources)
+        here = here or "none; in a container, mount the host's /sys and name it with --sys-root"
         raise NotHere(f"no {kind} {name} on this machine; it has: {here}")
     return chosen
 
 
-def _counts(source: Source) -> bool:
-    """Return whether a source has counters at all, broken or not; software RDMA devices have none."""
+def _why_not(source: Source) -> str | None:
+    """Return why a source has no counters at all, as software RDMA devices; None if it has, broken or not."""
     try:
         counters, _ = open_counters(source, COLLECTORS[source.collector], host="")
-    except NotHere:
-        return False
+    except NotHere as error:
+        return str(error)
     for counter in counters:
         counter.close()
-    return True
+    return None

@@ -7,11 +7,11 @@ tree serves as well.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from profiler.errors import NotHere, SourceBroken
+from profiler.errors import NotHere, OffbeatError, SourceBroken
 from profiler.store.series import Series
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ __all__ = [
 
 _TEXT_BYTES: Final = 64
 """More than any counter's text has."""
+_PAST: Final = {"transmit": "transmitted", "receive": "received"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,7 @@ class CounterSpec:
     file
         Kernel file, below the source's folder.
     metric, direction
-        What it counts, seen from the device; the unit of a metric is its name.
+        What it counts, seen from the device: bytes, packets, or an event's name.
     scale
         Canonical units in one raw unit.
     width_bits
@@ -53,11 +54,16 @@ class CounterSpec:
     """
 
     file: str
-    metric: Literal["bytes", "packets"]
+    metric: str
     direction: Literal["transmit", "receive"]
     scale: int = 1
     width_bits: int | None = 64
     help: str
+
+    @property
+    def unit(self) -> str:
+        """Canonical unit: bytes and packets are their own, all else are events."""
+        return self.metric if self.metric in ("bytes", "packets") else "events"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +134,24 @@ class OpenCounter:
             return int(text)
         except ValueError:
             if text.startswith(b"N/A"):
-                raise NotHere(f"{self.path}: {self.source.name} does not count this") from None
+                words = text.decode("ascii", errors="replace").strip()
+                raise NotHere(f"{self.path}: {self.source.name} does not count this: {words}") from None
             raise SourceBroken(f"{self.path}: expected a whole number, found {text[:20]!r}") from None
+
+    def reopen(self) -> None:
+        """Open the file anew, of a device that went and came back; `handle` stays the same.
+
+        Raises
+        ------
+        NotHere, SourceBroken
+            If it is not there, or not to be read.
+        """
+        fresh = _opened_file(self.path, self.source)
+        try:
+            os.dup2(fresh, self.handle, inheritable=False)
+        finally:
+            os.close(fresh)
+        self.read()
 
     def close(self) -> None:
         """Close the file."""
@@ -137,7 +159,15 @@ class OpenCounter:
 
 
 class Probe(Protocol):
-    """Reads several counters by one question to the kernel."""
+    """Reads several counters by one question to the kernel.
+
+    Attributes
+    ----------
+    remarks : sequence of str
+        What its user must know: what a read costs, what is not seen.
+    """
+
+    remarks: Sequence[str]
 
     def read(self) -> Sequence[int]:
         """Return the raw values, in the order of `counters`.
@@ -178,12 +208,18 @@ class ProbedCounter:
         except (OSError, ValueError) as error:
             raise SourceBroken(f"{self.source.name}: {error}; is it still there?") from error
 
+    def reopen(self) -> None:
+        """Ask once more; raises `SourceBroken` if the kernel still does not tell."""
+        self.read()
+
 
 AnyCounter = OpenCounter | ProbedCounter
 
 
-def open_counters(source: Source, collector: Collector, *, host: str) -> tuple[list[OpenCounter], list[SourceBroken]]:
-    """Open each counter of a source that can be read; return them and what is wrong with the others.
+def open_counters(source: Source, collector: Collector, *, host: str) -> tuple[list[OpenCounter], list[OffbeatError]]:
+    """Open each counter of a source that can be read; return them, and why others cannot, which are worth a word.
+
+    A file that is absent is worth none, unless nothing else counts the same bytes: adapters differ in what they count.
 
     Raises
     ------
@@ -191,21 +227,20 @@ def open_counters(source: Source, collector: Collector, *, host: str) -> tuple[l
         If the source has none of the collector's counters.
     """
     counters: dict[tuple[str, str], OpenCounter] = {}
-    broken: dict[tuple[str, str], SourceBroken] = {}
+    faults: dict[tuple[str, str], OffbeatError] = {}
     for spec in collector.counters:
         key = (spec.metric, spec.direction)
-        if key in counters:
+        if key in counters or _is_absent(source.folder / spec.file):
             continue
         try:
             counters[key] = _open(source, spec, layer=collector.layer, host=host)
-            broken.pop(key, None)
-        except NotHere:
-            continue
-        except SourceBroken as error:
-            broken[key] = error
-    if not counters and not broken:
-        raise NotHere(f"{source.folder}: {source.name} has no {collector.name} counters; record another device")
-    return list(counters.values()), list(broken.values())
+            faults.pop(key, None)
+        except (NotHere, SourceBroken) as error:
+            faults[key] = error
+    if not counters and not any(isinstance(fault, SourceBroken) for fault in faults.values()):
+        why = "; ".join(map(str, faults.values())) or "record another device"
+        raise NotHere(f"{source.folder}: {source.name} has no {collector.name} counters; {why}")
+    return list(counters.values()), [*faults.values(), *_uncounted(source, collector, counted={*counters, *faults})]
 
 
 def list_folders(folder: Path) -> list[Path]:
@@ -240,21 +275,35 @@ def read_text(path: Path) -> str:
         raise SourceBroken(f"{path}: expected text, found {error.object[:20]!r}; is this the kernel's tree?") from None
 
 
-def _open(source: Source, spec: CounterSpec, *, layer: str, host: str) -> OpenCounter:
-    path = source.folder / spec.file
+def _is_absent(path: Path) -> bool:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        path.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:  # it is there, but not for us: to be said when it is opened
+        return False
+    return False
+
+
+def _opened_file(path: Path, source: Source) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError as error:
-        raise NotHere(f"{path}: {source.name} does not count this") from error
+        raise NotHere(f"{path}: no such file; is {source.name} still there?") from error
     except OSError as error:
         raise SourceBroken(f"{path}: {error.strerror}; run as a user who may read it") from error
+
+
+def _open(source: Source, spec: CounterSpec, *, layer: str, host: str) -> OpenCounter:
+    path = source.folder / spec.file
+    handle = _opened_file(path, source)
     series = Series(
         host=host,
         device=source.device,
         port=source.port,
         direction=spec.direction,
         metric=spec.metric,
-        unit=spec.metric,
+        unit=spec.unit,
         layer=layer,
         raw_name=path.name,
         raw_scale=float(spec.scale),
@@ -268,3 +317,12 @@ def _open(source: Source, spec: CounterSpec, *, layer: str, host: str) -> OpenCo
         counter.close()
         raise
     return counter
+
+
+def _uncounted(source: Source, collector: Collector, *, counted: set[tuple[str, str]]) -> Iterator[NotHere]:
+    """Yield which bytes a source does not count at all, as many virtual functions do not."""
+    for direction, word in _PAST.items():
+        files = [spec.file for spec in collector.counters if (spec.metric, spec.direction) == ("bytes", direction)]
+        if ("bytes", direction) not in counted:
+            looked = ", ".join(files)
+            yield NotHere(f"{source.folder}: {source.name} does not count bytes {word}; looked for {looked}")

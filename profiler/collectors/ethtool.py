@@ -1,10 +1,13 @@
 """Statistics of drivers, as ``ethtool -S`` shows them: what RDMA moves past the kernel, and what is on the wire.
 
-The names are the driver's own. Known are those of mlx5 [1]_ and the common ones.
+The names are the driver's own. Known are those of mlx5 [1]_ and the common ones. They are had by ioctl: the kernel's
+netlink family of ethtool has groups of standard statistics, but not those of drivers [2]_. A driver tells all of its
+statistics at each question, so to ask for few of them costs no less.
 
 References
 ----------
 .. [1] Linux, Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst
+.. [2] Linux, Documentation/networking/ethtool-netlink.rst: ``ETHTOOL_GSTATS`` has no netlink request.
 """
 
 from __future__ import annotations
@@ -77,6 +80,8 @@ class EthtoolProbe:
     ----------
     cost_s : float
         Median time of a read when it was opened.
+    remarks : tuple of str
+        What a read costs.
 
     Raises
     ------
@@ -112,6 +117,8 @@ class EthtoolProbe:
             collector="ethtool", device=interface, folder=Path("/sys/class/net") / interface, is_up=True
         )
         self._host = host
+        cost = f"{self.cost_s * 1e3:.2g} ms, {self.cost_s / interval_s:.1%} of the time"
+        self.remarks: Sequence[str] = (f"{interface}: a read of its driver's statistics takes {cost}",)
 
     def read(self) -> Sequence[int]:
         """Return the statistics; see `profiler.collectors.base.Probe`."""

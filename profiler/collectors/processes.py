@@ -3,37 +3,58 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from profiler.errors import NotHere
 
-__all__ = ["PROC", "cgroup_processes", "checked_cgroup", "process_tree", "socket_inodes"]
+__all__ = [
+    "PROC",
+    "ProcessTree",
+    "cgroup_processes",
+    "checked_cgroup",
+    "checked_rights",
+    "network_namespace",
+    "process_tree",
+    "socket_inodes",
+]
 
 PROC: Final = Path("/proc")
 _SOCKET: Final = "socket:["
 
 
-def process_tree(pid: int, *, proc: Path = PROC) -> set[int]:
-    """Return a process and all that descend from it; empty once it has ended.
+class ProcessTree:
+    """A process and all that descend from it, also those whose parent has ended since they were first seen.
 
-    Notes
-    -----
-    A child whose parent ended belongs to init, and is no longer found.
+    Parameters
+    ----------
+    pid
+        The process.
+    proc
+        Root of the kernel's processes.
     """
-    parents = dict(_parents(proc))
-    if pid not in parents:
-        return set()
-    children: dict[int, list[int]] = {}
-    for child, parent in parents.items():
-        children.setdefault(parent, []).append(child)
-    tree, waiting = set(), [pid]
-    while waiting:
-        process = waiting.pop()
-        tree.add(process)
-        waiting += [child for child in children.get(process, ()) if child not in tree]
-    return tree
+
+    def __init__(self, pid: int, *, proc: Path = PROC) -> None:
+        self._roots: dict[int, str] = {}
+        self._first = pid
+        self._proc = proc
+
+    def processes(self) -> set[int]:
+        """Return those that run now; none once all have ended."""
+        table = {entry.pid: entry for entry in _entries(self._proc)}
+        if not self._roots and self._first in table:
+            self._roots[self._first] = table[self._first].started
+        # A number is given to another process in time, which then began later.
+        alive = [pid for pid, started in self._roots.items() if pid in table and table[pid].started == started]
+        tree = _descendants(alive, table.values())
+        self._roots.update({pid: table[pid].started for pid in tree})
+        return tree
+
+
+def process_tree(pid: int, *, proc: Path = PROC) -> set[int]:
+    """Return a process and all that descend from it; empty once it has ended."""
+    return ProcessTree(pid, proc=proc).processes()
 
 
 def cgroup_processes(folder: Path) -> set[int]:
@@ -60,15 +81,52 @@ def checked_cgroup(path: Path) -> Path:
     return path
 
 
+def checked_rights(pids: set[int], *, proc: Path = PROC) -> None:
+    """Raise `NotHere` unless the files of all of some processes may be seen."""
+    for pid in sorted(pids):
+        try:
+            next((proc / str(pid) / "fd").iterdir(), None)
+        except PermissionError as error:
+            raise NotHere(f"process {pid} is another user's: its sockets are not to be seen; run as root") from error
+        except OSError:  # it ended just now
+            continue
+
+
+def network_namespace(pid: int, *, proc: Path = PROC) -> str | None:
+    """Return which network namespace a process is in, such as ``net:[4026531840]``; None if it is not to be seen."""
+    try:
+        return str((proc / str(pid) / "ns" / "net").readlink())
+    except OSError:
+        return None
+
+
 def socket_inodes(pids: set[int], *, proc: Path = PROC) -> set[int]:
     """Return the inodes of the sockets that some processes hold."""
     return {inode for pid in pids for inode in _inodes_of(proc / str(pid) / "fd")}
 
 
+class _Entry(NamedTuple):
+    pid: int
+    parent: int
+    started: str
+
+
+def _descendants(roots: Iterable[int], entries: Iterable[_Entry]) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for entry in entries:
+        children.setdefault(entry.parent, []).append(entry.pid)
+    tree, waiting = set(), list(roots)
+    while waiting:
+        process = waiting.pop()
+        tree.add(process)
+        waiting += [child for child in children.get(process, ()) if child not in tree]
+    return tree
+
+
 def _inodes_of(folder: Path) -> Iterator[int]:
     try:
         handles = list(folder.iterdir())
-    except OSError:  # it ended, or is another user's
+    except OSError:  # it ended
         return
     for handle in handles:
         try:
@@ -79,12 +137,13 @@ def _inodes_of(folder: Path) -> Iterator[int]:
             yield int(target[len(_SOCKET) : -1])
 
 
-def _parents(proc: Path) -> Iterator[tuple[int, int]]:
+def _entries(proc: Path) -> Iterator[_Entry]:
     for entry in os.scandir(proc):
         if entry.name.isdigit():
             try:
                 text = (proc / entry.name / "stat").read_text()
             except OSError:  # it ended just now
                 continue
-            # The name in brackets may hold spaces and brackets; the parent is the second field after it.
-            yield int(entry.name), int(text.rpartition(")")[2].split()[1])
+            # The name in brackets may hold spaces and brackets; fields are counted from the state, which follows it.
+            fields = text.rpartition(")")[2].split()
+            yield _Entry(pid=int(entry.name), parent=int(fields[1]), started=fields[19])

@@ -6,11 +6,19 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from profiler.collectors.base import CounterSpec, ProbedCounter, Source
 from profiler.collectors.cost import checked_cost_s
-from profiler.collectors.processes import PROC, cgroup_processes, checked_cgroup, process_tree, socket_inodes
+from profiler.collectors.processes import (
+    PROC,
+    ProcessTree,
+    cgroup_processes,
+    checked_cgroup,
+    checked_rights,
+    network_namespace,
+    socket_inodes,
+)
 from profiler.errors import NotHere, UsageError
 from profiler.store.series import Series
 
@@ -27,9 +35,19 @@ _STATES: Final = (1 << 12) - 1 & ~(1 << 10) & ~(1 << 6)
 """Every state but listening and waiting for late segments, of which nothing is told."""
 LOOK_EVERY_S: Final = 0.2
 """How often the processes and their sockets are looked up; what a socket moved since it was opened counts then."""
+LOOK_SOON_S: Final = 0.02
+"""How often, while there are sockets that nothing is known of."""
+LOOK_DUTY: Final = 0.05
+"""Most of the time that looking up may take: where processes are many, it is done less often."""
 MAX_DUTY: Final = 0.5
 """Most of the time that reading may take: it is this process's own, and the host's sockets are many."""
 _DIRECTIONS: Final[tuple[Literal["transmit", "receive"], ...]] = ("transmit", "receive")
+
+
+class _Socket(NamedTuple):
+    cookie: int
+    inode: int
+    moved: tuple[int, int]
 
 
 class SocketsProbe:
@@ -57,6 +75,8 @@ class SocketsProbe:
         Whether the processes have ended.
     cost_s : float
         Median time of a read when it was opened.
+    remarks : list of str
+        What a read costs, and what is not seen.
 
     Raises
     ------
@@ -79,27 +99,34 @@ class SocketsProbe:
         first = pids()
         if not first:
             raise NotHere(f"{name}: no such process; is it still running?")
+        checked_rights(first)
         self._diagnosis = _diagnosis(namespace or min(first))
         self._source = Source(collector="sockets", device=name, folder=PROC / str(min(first)), is_up=True)
         self._host = host
         self._seen: dict[int, tuple[int, int]] = {}
+        self._foreign: set[int] = set()
         self._total = [0, 0]
-        self._inodes = socket_inodes(first)
         self._looked_s = time.monotonic()
-        self._is_first = True
+        self._look_cost_s = 0.0
         self.is_over = False
-        self.read()
-        self._is_first = False
+        self._look(list(_sockets(self._diagnosis)), is_first=True)
         try:
             self.cost_s = checked_cost_s(self.read, interval_s=interval_s, max_duty=MAX_DUTY, name=name)
         except UsageError:
             self._diagnosis.close()
             raise
+        self.remarks: Sequence[str] = [
+            f"{name}: a read takes {self.cost_s * 1e3:.2g} ms, {self.cost_s / interval_s:.0%} of the time",
+            f"{name}: payload of TCP alone; of a socket that closes, what it moved after the last read is not seen, and"
+            f" nothing of one that was open for less than {max(interval_s, LOOK_SOON_S) * 1e3:g} ms",
+            *_namespace_remarks(name, first, namespace or min(first)),
+        ]
 
     @classmethod
     def of_process(cls, pid: int, *, host: str, interval_s: float) -> SocketsProbe:
         """Return a probe of a process and all that descend from it."""
-        return cls(f"pid{pid}", pids=lambda: process_tree(pid), host=host, interval_s=interval_s, namespace=pid)
+        tree = ProcessTree(pid)
+        return cls(f"pid{pid}", pids=tree.processes, host=host, interval_s=interval_s, namespace=pid)
 
     @classmethod
     def of_cgroup(cls, folder: Path, *, host: str, interval_s: float) -> SocketsProbe:
@@ -115,20 +142,45 @@ class SocketsProbe:
 
     def read(self) -> Sequence[int]:
         """Return bytes sent and received since the probe was made; see `profiler.collectors.base.Probe`."""
-        now_s = time.monotonic()
-        if now_s - self._looked_s >= LOOK_EVERY_S:
-            pids = self._pids()
-            self._inodes, self._looked_s, self.is_over = socket_inodes(pids), now_s, not pids
-        for cookie, inode, moved in _sockets(self._diagnosis):
-            if cookie not in self._seen:
-                if inode not in self._inodes:
-                    continue
-                self._seen[cookie] = moved if self._is_first else (0, 0)
-            before = self._seen[cookie]
-            for i, count in enumerate(moved):
-                self._total[i] += max(0, count - before[i])
-            self._seen[cookie] = moved
+        sockets = list(_sockets(self._diagnosis))
+        known = self._seen.keys() | self._foreign
+        is_new = any(inode and cookie not in known for cookie, inode, _ in sockets)
+        # The kernel's list comes first: whoever is in it and not among the processes' files is another's.
+        if time.monotonic() - self._looked_s >= self._next_look_s(LOOK_SOON_S if is_new else LOOK_EVERY_S):
+            self._look(sockets)
+        self._count(sockets)
         return list(self._total)
+
+    def _next_look_s(self, least_s: float) -> float:
+        return max(least_s, self._look_cost_s / LOOK_DUTY)
+
+    def _look(self, sockets: Sequence[_Socket], *, is_first: bool = False) -> None:
+        """Tell the processes' sockets from others'; one that was another's, or is older than this, counts from now."""
+        start_s = time.monotonic()
+        pids = self._pids()
+        inodes = socket_inodes(pids)
+        self.is_over = not pids
+        for cookie, inode, moved in sockets:
+            if cookie in self._seen or not inode:  # not yet accepted, or closed already
+                continue
+            if inode in inodes:
+                self._seen[cookie] = moved if is_first or cookie in self._foreign else (0, 0)
+                self._foreign.discard(cookie)
+            else:
+                self._foreign.add(cookie)
+        self._looked_s = time.monotonic()
+        self._look_cost_s = self._looked_s - start_s
+
+    def _count(self, sockets: Sequence[_Socket]) -> None:
+        for cookie, _, moved in sockets:
+            before = self._seen.get(cookie)
+            if before is not None:
+                for i, count in enumerate(moved):
+                    self._total[i] += max(0, count - before[i])
+                self._seen[cookie] = moved
+        alive = {cookie for cookie, _, _ in sockets}
+        self._seen = {cookie: moved for cookie, moved in self._seen.items() if cookie in alive}
+        self._foreign &= alive
 
     def counters(self) -> tuple[ProbedCounter, ...]:
         """Return what is read."""
@@ -152,6 +204,16 @@ class SocketsProbe:
         return ProbedCounter(source=self._source, spec=spec, series=series, probe=self, i_value=i_value)
 
 
+def _namespace_remarks(name: str, pids: set[int], namespace: int) -> Iterator[str]:
+    """Yield what the network namespaces of the processes mean."""
+    here = network_namespace(namespace)
+    elsewhere = [str(pid) for pid in sorted(pids) if network_namespace(pid) not in (None, here)]
+    if elsewhere:
+        yield f"{name}: not counted, for they are in other network namespaces: processes {', '.join(elsewhere)}"
+    if here != network_namespace(os.getpid()):
+        yield f"{name}: is in a network namespace of its own; --netns {namespace} reads all that moves there, for less"
+
+
 def _diagnosis(pid: int) -> DiagSocket:
     """Open the kernel's socket diagnosis in the network namespace of a process."""
     from pyroute2 import DiagSocket, netns
@@ -168,11 +230,13 @@ def _diagnosis(pid: int) -> DiagSocket:
             if not is_own:
                 netns.popns()
     except OSError as error:
-        raise NotHere(f"sockets of process {pid}: {error.strerror or error}; run as root, or as its user") from error
+        raise NotHere(
+            f"sockets of process {pid}: {error.strerror or error}; run as root, or take --netns if it is in a container"
+        ) from error
     return diagnosis
 
 
-def _sockets(diagnosis: DiagSocket) -> Iterator[tuple[int, int, tuple[int, int]]]:
+def _sockets(diagnosis: DiagSocket) -> Iterator[_Socket]:
     """Yield cookie, inode, and bytes sent once and received, of each socket; OSError if the kernel refuses."""
     from pyroute2.netlink.exceptions import NetlinkError
 
@@ -185,7 +249,8 @@ def _sockets(diagnosis: DiagSocket) -> Iterator[tuple[int, int, tuple[int, int]]
             info: dict[str, Any] | None = message.get_attr("INET_DIAG_INFO")
             if info:
                 sent = info.get("tcpi_bytes_sent", info.get("tcpi_bytes_acked", 0)) - info.get("tcpi_bytes_retrans", 0)
-                yield message["idiag_cookie"], message["idiag_inode"], (sent, info.get("tcpi_bytes_received", 0))
+                moved = (sent, info.get("tcpi_bytes_received", 0))
+                yield _Socket(message["idiag_cookie"], message["idiag_inode"], moved)
 
 
 def can_diagnose() -> int:

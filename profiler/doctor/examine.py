@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from profiler.collectors import COLLECTORS, Source
-from profiler.doctor.blind import blind_spots
+from profiler.collectors.blind import blind_spots
 from profiler.doctor.checkup import Checkup, PortCheck
+from profiler.doctor.refresh import refresh_of
 from profiler.errors import NotHere, SourceBroken
 from profiler.pacer.clock import read_clock_error
 from profiler.record import SYSTEM_CLOCK, Clock, Sampler, opened
-from profiler.signals import RateSeries
 from profiler.units import NS_PER_S, format_count
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def examine(
 
 
 def _check(source: Source, chunks: Sequence[Chunk], *, sys_root: Path, broken: list[str]) -> PortCheck:
-    names, widths_ns, refreshes_s = [], [], []
+    names, widths_ns = [], []
     moved_bytes = 0
     for chunk in chunks:
         for i, counter in enumerate(chunk.counters):
@@ -81,8 +80,6 @@ def _check(source: Source, chunks: Sequence[Chunk], *, sys_root: Path, broken: l
             widths_ns.append(float(np.median(chunk.window_ns[i])))
             if counter.series.metric == "bytes":
                 moved_bytes += int(chunk.value[i][-1] - chunk.value[i][0])
-                refreshes_s.append(_refresh_s(chunk.t_ns[i], chunk.value[i]))
-    known_s = [refresh_s for refresh_s in refreshes_s if refresh_s is not None]
     faults = [text for text in broken if str(source.folder) in text]
     return PortCheck(
         name=source.name,
@@ -92,14 +89,9 @@ def _check(source: Source, chunks: Sequence[Chunk], *, sys_root: Path, broken: l
         counters=tuple(names),
         read_us=float(np.mean(widths_ns)) / _NS_PER_US if widths_ns else None,
         moved_bytes=moved_bytes,
-        refresh_s=float(np.median(known_s)) if known_s else None,
+        refresh_s=refresh_of(source, chunks),
         remarks=(*blind_spots(source, sys_root), *faults),
     )
-
-
-def _refresh_s(t_ns: NDArray[np.int64], value: NDArray[np.int64]) -> float | None:
-    """Return how often a counter is copied; None where it is as often as it is read, or never changes."""
-    return RateSeries.from_counter(t_ns, value).refresh_s if value[-1] > value[0] else None
 
 
 def _lateness_us(clock: Clock) -> tuple[float, float]:

@@ -1,12 +1,13 @@
 """Collectors on a clock: `Sampler` reads counters at a steady pace, `record` writes what it reads into the lake."""
 
 from profiler.record.clock import SYSTEM_CLOCK, Clock
-from profiler.record.opening import OpenSources, opened
+from profiler.record.opening import OpenSources, opened, remarks_on
 from profiler.record.readings import Chunk
-from profiler.record.recorder import Timing, record
+from profiler.record.recorder import record
 from profiler.record.sampler import Sampler
 from profiler.record.stopping import stop_on_signals
 from profiler.record.summary import RecordSummary
+from profiler.record.timing import Timing
 
 __all__ = [
     "SYSTEM_CLOCK",
@@ -18,5 +19,6 @@ __all__ = [
     "Timing",
     "opened",
     "record",
+    "remarks_on",
     "stop_on_signals",
 ]

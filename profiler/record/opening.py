@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from profiler.collectors import COLLECTORS
 from profiler.collectors.base import Source, open_counters
+from profiler.collectors.blind import blind_spots_among
 from profiler.errors import NotHere
 
 if TYPE_CHECKING:
@@ -16,15 +17,16 @@ if TYPE_CHECKING:
     from profiler.collectors.base import AnyCounter, Probe
     from profiler.errors import OffbeatError
 
-__all__ = ["OpenSources", "opened"]
+__all__ = ["OpenSources", "opened", "remarks_on"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenSources:
-    """Counters that can be read, and why others cannot."""
+    """Counters that can be read, why others cannot, and what their user must know of them."""
 
     counters: tuple[AnyCounter, ...]
     broken: tuple[OffbeatError, ...]
+    remarks: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -48,4 +50,10 @@ def opened(sources: Sequence[Source | Probe], *, host: str) -> Iterator[OpenSour
                 files.callback(counter.close)
             counters += found
             broken += faults
-        yield OpenSources(counters=(*counters, *probed), broken=tuple(broken))
+        yield OpenSources(counters=(*counters, *probed), broken=tuple(broken), remarks=tuple(remarks_on(sources)))
+
+
+def remarks_on(sources: Sequence[Source | Probe]) -> list[str]:
+    """Return what the user of some sources must know: what they do not see, what they see twice, what a read costs."""
+    remarks = blind_spots_among([source for source in sources if isinstance(source, Source)])
+    return remarks + [remark for probe in sources if not isinstance(probe, Source) for remark in probe.remarks]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from profiler.collectors.base import OpenCounter, ProbedCounter
 from profiler.schema import Flag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,7 +55,7 @@ class Chunk:
 
 
 class Readings:
-    """Ticks of some counters, as plain lists: nothing is computed while the clock runs.
+    """Ticks of some counters, as plain numbers: nothing is computed while the clock runs.
 
     Parameters
     ----------
@@ -62,10 +63,19 @@ class Readings:
         Counters to read at each tick: those with files of their own, then those of probes, all of a probe in its order.
     now_ns
         Monotonic clock.
+    returning
+        Counters that were away: their first sample is flagged, for ticks were missed before it.
     """
 
-    def __init__(self, counters: Sequence[AnyCounter], now_ns: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        counters: Sequence[AnyCounter],
+        now_ns: Callable[[], int],
+        *,
+        returning: Collection[AnyCounter] = (),
+    ) -> None:
         self._counters = tuple(counters)
+        self._returning = [counter in returning for counter in counters]
         self._handles = [counter.handle for counter in counters if isinstance(counter, OpenCounter)]
         self._probes: list[Probe] = []
         self._i_read = list(range(len(self._handles)))
@@ -75,8 +85,9 @@ class Readings:
                     self._probes.append(counter.probe)
                 self._i_read.append(len(self._handles) + len(self._probes) - 1)
         self._now_ns = now_ns
-        self._times: list[int] = []
-        self._raw: list[int] = []
+        # Arrays of machine words, since they become NumPy's at no cost.
+        self._times = array("q")
+        self._raw = array("Q")
         self._missed: list[bool] = []
 
     def __len__(self) -> int:
@@ -84,47 +95,45 @@ class Readings:
 
     def read_tick(self, *, is_after_gap: bool) -> None:
         """Read every counter once; raises OSError or ValueError, and forgets the tick, if one cannot be read."""
-        now_ns, times, raw = self._now_ns, self._times, self._raw
+        now_ns, pread, note_time, note = self._now_ns, os.pread, self._times.append, self._raw.append
         try:
-            times.append(now_ns())
+            note_time(now_ns())
             for handle in self._handles:
-                raw.append(int(os.pread(handle, _TEXT_BYTES, 0)))
-                times.append(now_ns())
+                count = int(pread(handle, _TEXT_BYTES, 0))
+                try:
+                    note(count)
+                except OverflowError:
+                    note(_MAX_RAW)
+                note_time(now_ns())
             for probe in self._probes:
-                raw += probe.read()
-                times.append(now_ns())
+                self._raw.extend(probe.read())
+                note_time(now_ns())
         except (OSError, ValueError):
             n_ticks, n_reads = len(self), len(self._handles) + len(self._probes)
-            del times[n_ticks * (n_reads + 1) :], raw[n_ticks * len(self._counters) :]
+            del self._times[n_ticks * (n_reads + 1) :], self._raw[n_ticks * len(self._counters) :]
             raise
         self._missed.append(is_after_gap)
 
     def to_chunk(self, *, offset_ns: int) -> Chunk:
         """Return the ticks as arrays; ``offset_ns`` is the wall clock minus the monotonic clock."""
         n_reads = len(self._handles) + len(self._probes)
-        times = np.array(self._times, np.int64).reshape(-1, n_reads + 1).T
+        times = np.frombuffer(self._times, np.int64).reshape(-1, n_reads + 1).T
         value, flags = self._values()
+        missed = np.tile(self._missed, (len(self._counters), 1))
+        missed[:, 0] |= self._returning
         return Chunk(
             counters=self._counters,
             t_ns=times[1:][self._i_read] + offset_ns,
             window_ns=np.minimum(np.diff(times, axis=0), np.iinfo(np.int32).max).astype(np.int32)[self._i_read],
             value=value,
-            flags=flags | np.where(self._missed, Flag.MISSED, Flag.NONE).astype(np.uint16),
+            flags=flags | np.where(missed, Flag.MISSED, Flag.NONE).astype(np.uint16),
         )
 
     def _values(self) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
-        raw = _unsigned(self._raw).reshape(-1, len(self._counters)).T
+        raw = np.frombuffer(self._raw, np.uint64).reshape(-1, len(self._counters)).T
         scale = np.array([[counter.spec.scale] for counter in self._counters], np.uint64)
         may_stick = np.array([[counter.spec.width_bits is None] for counter in self._counters])
         most = np.uint64(_MAX_VALUE) // scale
         flags = np.where(raw > most, Flag.IMPOSSIBLE, Flag.NONE).astype(np.uint16)
         flags |= np.where(may_stick & (raw == _STUCK_RAW), Flag.SATURATED, Flag.NONE).astype(np.uint16)
         return (np.minimum(raw, most) * scale).astype(np.int64), flags
-
-
-def _unsigned(raw: list[int]) -> NDArray[np.unsignedinteger[Any]]:
-    """Return counts as unsigned integers; what no 64-bit counter can hold becomes the largest, which is flagged."""
-    try:
-        return np.array(raw, np.uint64)
-    except OverflowError:
-        return np.array([count if 0 <= count <= _MAX_RAW else _MAX_RAW for count in raw], np.uint64)

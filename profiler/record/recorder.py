@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
-import random
 import time
 import uuid
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from profiler.collectors.base import Source
+from profiler.collectors.blind import shared_ports
 from profiler.errors import SourceBroken
-from profiler.record.clock import SYSTEM_CLOCK, Clock
+from profiler.record.cost import bare_reads_s
 from profiler.record.opening import opened
 from profiler.record.sampler import Sampler
 from profiler.record.summary import RecordSummary
 from profiler.store.recording import Recording, recording_id
+from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from profiler.collectors.base import Probe
+    from profiler.record.clock import Clock
     from profiler.record.readings import Chunk
+    from profiler.record.timing import Timing
     from profiler.store.lake import Lake
     from profiler.store.writer import LakeWriter
 
-__all__ = ["SEAL_EVERY_S", "Timing", "record"]
+__all__ = ["SEAL_EVERY_S", "record"]
 
 SEAL_EVERY_S: Final = 5.0
 """How long samples wait in memory before they are on disk, and seen by readers."""
 
+_LEAST_STEP_NS: Final = 1_000_000
+"""Two looks at both clocks differ by less, even where a process is put off between them."""
+
 _PARSER_VERSION: Final = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
-    """How often to read, for how long (None: until stopped), whether at random places, and by which clocks."""
-
-    interval_s: float
-    duration_s: float | None = None
-    is_dithered: bool = False
-    clock: Clock = SYSTEM_CLOCK
-
-    def dither(self) -> Callable[[], float]:
-        """Return what puts a tick off by a part of an interval."""
-        return random.Random().random if self.is_dithered else lambda: 0.0  # noqa: S311 - no secret
 
 
 def record(
@@ -81,29 +72,38 @@ def record(
     LakeError
         If the lake cannot be written; samples sealed before stay in it.
     """
-    start_s, start_cpu_s = time.monotonic(), time.process_time()
     with opened(sources, host=host) as found:
         sampler = Sampler(found.counters, interval_s=timing.interval_s, clock=timing.clock, dither=timing.dither())
         sampler.broken += found.broken
+        reads_s = bare_reads_s(found.counters)
         ports = _ports(sources)
         recording = _recording(ports, host=host, timing=timing, sampler=sampler)
         with lake.writer(recording, seal_every_s=SEAL_EVERY_S) as writer:
-            _write(writer, sampler, timing=timing, stop=stop, show=show)
+            _prepare(writer, sampler)
+            start_s, start_cpu_s = time.monotonic(), time.process_time()
+            warnings = [str(error) for error in found.broken]
+            for warning in _write(writer, sampler, timing=timing, stop=stop, show=show):
+                writer.warn(warning)
+                warnings.append(warning)
+    duration_s, cpu_s = time.monotonic() - start_s, time.process_time() - start_cpu_s
     return RecordSummary(
         recording_id=recording.recording_id,
         host=host,
         sources=tuple(port.name for port in ports),
         interval_s=timing.interval_s,
-        duration_s=time.monotonic() - start_s,
+        duration_s=duration_s,
         n_samples=writer.n_rows,
         n_ticks=sampler.n_ticks,
         n_missed=sampler.n_missed,
-        cpu_frac=(time.process_time() - start_cpu_s) / (time.monotonic() - start_s),
+        cpu_frac=cpu_s / duration_s,
+        kernel_cpu_frac=None if reads_s is None else reads_s * sampler.n_ticks / duration_s,
+        refresh_s=dict(timing.refresh_s),
         files=tuple(
             str(path.relative_to(lake.root)) for path in lake.files("samples", recording_id=recording.recording_id)
         ),
         failed=_failed(ports, sampler),
-        warnings=tuple(str(error) for error in sampler.broken),
+        warnings=tuple(warnings),
+        remarks=found.remarks,
     )
 
 
@@ -114,11 +114,14 @@ def _ports(sources: Sequence[Source | Probe]) -> list[Source]:
 
 
 def _recording(sources: Sequence[Source], *, host: str, timing: Timing, sampler: Sampler) -> Recording:
+    ports = [source for source in sources if source.collector == "nic"]
     parameters: dict[str, Any] = {
         "host": host,
         "interval_s": timing.interval_s,
         "is_dithered": timing.is_dithered,
+        "refresh_s": dict(timing.refresh_s),
         "speed_bps": {source.name: source.speed_bps for source in sources},
+        "counted_too_by": {port.name: shared for port in ports if (shared := shared_ports(port))},
     }
     return Recording(
         # Each run is an input of its own.
@@ -131,6 +134,15 @@ def _recording(sources: Sequence[Source], *, host: str, timing: Timing, sampler:
     )
 
 
+def _prepare(writer: LakeWriter, sampler: Sampler) -> None:
+    """Have all over that is slow the first time, such as imports, before the clock starts."""
+    for error in sampler.broken:
+        writer.warn(str(error))
+    for counter in sampler.counters:
+        writer.add_series(counter.series)
+    writer.seal()
+
+
 def _write(
     writer: LakeWriter,
     sampler: Sampler,
@@ -138,20 +150,26 @@ def _write(
     timing: Timing,
     stop: Callable[[], bool],
     show: Callable[[Sampler], None],
-) -> None:
-    for error in sampler.broken:
-        writer.warn(str(error))
-    for counter in sampler.counters:
-        writer.add_series(counter.series)
-    writer.seal()  # what is slow the first time, such as imports, is over before the clock starts
+) -> Iterator[str]:
+    """Write what is read, until it is over; yield what went wrong on the way."""
     n_told = len(sampler.broken)
     for chunk in sampler.chunks(stop=stop, duration_s=timing.duration_s):
         _write_chunk(writer, chunk)
         show(sampler)
-    for error in sampler.broken[n_told:]:
-        writer.warn(str(error))
+    yield from [*map(str, sampler.broken[n_told:]), *sampler.returned, *_clock_steps(sampler, timing.clock)]
     if not sampler.counters:
         raise SourceBroken(_last_words(writer, sampler))
+
+
+def _clock_steps(sampler: Sampler, clock: Clock) -> Iterator[str]:
+    """Yield what became of the wall clock; slewing it moves the monotonic clock alike, setting it does not."""
+    wall_ns, monotonic_ns = clock.anchor()
+    step_ns = (wall_ns - sampler.anchor_wall_ns) - (monotonic_ns - sampler.anchor_monotonic_ns)
+    if abs(step_ns) > _LEAST_STEP_NS:
+        yield (
+            f"the wall clock was set by {step_ns / NS_PER_S:+.3f} s meanwhile: times are those of the clock as it was"
+            " at the start; other hosts' may differ by as much"
+        )
 
 
 def _write_chunk(writer: LakeWriter, chunk: Chunk) -> None:

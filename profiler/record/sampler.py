@@ -5,19 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from profiler.errors import OffbeatError, UsageError
-from profiler.record.clock import SYSTEM_CLOCK, Clock
+from profiler.record.clock import SYSTEM_CLOCK, Clock, prompt_wakes
 from profiler.record.readings import Chunk, Readings
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from profiler.collectors.base import AnyCounter
 
-__all__ = ["MIN_INTERVAL_S", "Sampler"]
+__all__ = ["COME_BACK_S", "MIN_INTERVAL_S", "Sampler"]
 
 MIN_INTERVAL_S: Final = 0.0005
 """Shorter intervals are missed more often than kept: a wake-up alone is some 70 µs late at the median."""
+
+COME_BACK_S: Final = 30.0
+"""How long it waits for the first of its counters once all are gone: to load a driver anew takes up to half of this."""
+
+_RETRY_EVERY_S: Final = 1.0
+"""How often counters that went away are looked for: opening one that is not there costs some ten microseconds."""
 
 _NAP_S: Final = 0.05
 """Longest sleep, so that a stop is heeded at once whatever the interval."""
@@ -27,7 +33,8 @@ class Sampler:
     """Reads counters at a steady pace.
 
     Deadlines are absolute on the monotonic clock, so lateness never adds up. A tick whose whole interval went by is
-    missed, and the next sample is flagged. A counter that can no longer be read is dropped, and the others go on.
+    missed, and the sample after it is flagged. A counter that can no longer be read is dropped, and the others go on;
+    once it can be read again, such as after its driver was loaded anew, it goes on too, its first sample flagged.
 
     Parameters
     ----------
@@ -46,9 +53,11 @@ class Sampler:
     Attributes
     ----------
     counters : tuple of AnyCounter
-        Counters that can still be read.
+        Counters that can be read now.
     broken : list of OffbeatError
-        Why the others cannot.
+        Why others cannot, or could not.
+    returned : list of str
+        Which counters came back, and after how long.
     n_ticks, n_missed : int
         Ticks read, and ticks missed.
     anchor_wall_ns, anchor_monotonic_ns : int
@@ -85,6 +94,7 @@ class Sampler:
             )
         self.counters = tuple(counters)
         self.broken: list[OffbeatError] = []
+        self.returned: list[str] = []
         self.n_ticks = 0
         self.n_missed = 0
         self.anchor_wall_ns, self.anchor_monotonic_ns = clock.anchor()
@@ -92,6 +102,9 @@ class Sampler:
         self._dither = dither
         self._interval_ns = round(interval_s * NS_PER_S)
         self._ticks_a_chunk = max(1, round(chunk_s / interval_s))
+        self._order = self.counters
+        self._away_since_ns: dict[AnyCounter, int] = {}
+        self._tried_ns = 0
 
     @property
     def elapsed_s(self) -> float:
@@ -104,7 +117,7 @@ class Sampler:
         return f"{self.n_ticks} ticks of {len(self.counters)} counters, {missed_frac:.2%} missed"
 
     def chunks(self, *, stop: Callable[[], bool], duration_s: float | None = None) -> Iterator[Chunk]:
-        """Yield what was read, until told to stop, the time is over, or no counter is left.
+        """Yield what was read, until told to stop, the time is over, or no counter is left for `COME_BACK_S`.
 
         Parameters
         ----------
@@ -113,6 +126,10 @@ class Sampler:
         duration_s
             Time to go on, in seconds; None goes on until stopped.
         """
+        with prompt_wakes():
+            yield from self._chunks(stop, duration_s)
+
+    def _chunks(self, stop: Callable[[], bool], duration_s: float | None) -> Iterator[Chunk]:
         readings = self._new_readings()
         is_after_gap = False
         for n_missed in self._ticks(stop, duration_s):
@@ -128,48 +145,82 @@ class Sampler:
             is_after_gap = False
             if len(readings) == self._ticks_a_chunk:
                 yield from self._chunk(readings)
-                readings = self._new_readings()
+                readings = self._new_readings(returning=self._take_back())
         yield from self._chunk(readings)
 
     def _ticks(self, stop: Callable[[], bool], duration_s: float | None) -> Iterator[int]:
         """Wait for each tick, and yield how many were missed before it."""
-        start_ns = self._clock.monotonic_ns()
-        n_ticks = None if duration_s is None else round(duration_s * NS_PER_S) // self._interval_ns + 1
+        now_ns, interval_ns, dither = self._clock.monotonic_ns, self._interval_ns, self._dither
+        start_ns = now_ns()
+        n_ticks = None if duration_s is None else round(duration_s * NS_PER_S) // interval_ns + 1
         i_last = -1
-        while self.counters:
-            i_tick = max(i_last + 1, (self._clock.monotonic_ns() - start_ns) // self._interval_ns)
+        while self.counters or self._may_come_back():
+            i_tick = max(i_last + 1, (now_ns() - start_ns) // interval_ns)
             is_over = n_ticks is not None and i_tick >= n_ticks
-            off_ns = int(self._dither() * self._interval_ns)
-            if is_over or not self._wait_until(start_ns + i_tick * self._interval_ns + off_ns, stop):
+            deadline_ns = start_ns + i_tick * interval_ns + int(dither() * interval_ns)
+            if is_over or not self._wait_until(deadline_ns, stop):
                 return
+            # A wake-up that is late by whole intervals misses them now: this sample stands after the gap.
+            i_tick += max(0, now_ns() - deadline_ns) // interval_ns
             yield i_tick - i_last - 1
             i_last = i_tick
 
     def _wait_until(self, deadline_ns: int, stop: Callable[[], bool]) -> bool:
         """Sleep until a time; return False if told to stop before."""
         while not stop():
-            left_ns = deadline_ns - self._clock.monotonic_ns()
-            if left_ns <= 0:
+            left_s = (deadline_ns - self._clock.monotonic_ns()) / NS_PER_S
+            if left_s <= _NAP_S:
+                if left_s > 0:
+                    self._clock.sleep_s(left_s)
                 return True
-            self._clock.sleep_s(min(left_ns / NS_PER_S, _NAP_S))
+            self._clock.sleep_s(_NAP_S)
         return False
 
-    def _new_readings(self) -> Readings:
-        return Readings(self.counters, self._clock.monotonic_ns)
+    def _new_readings(self, *, returning: Collection[AnyCounter] = ()) -> Readings:
+        return Readings(self.counters, self._clock.monotonic_ns, returning=returning)
 
     def _chunk(self, readings: Readings) -> Iterator[Chunk]:
-        if len(readings):
+        if len(readings) and self.counters:
             self.n_ticks += len(readings)
             yield readings.to_chunk(offset_ns=self.anchor_wall_ns - self.anchor_monotonic_ns)
 
     def _drop_broken(self) -> None:
         """Try each counter once more, for when a device goes all its counters go."""
-        working = []
+        now_ns = self._tried_ns = self._clock.monotonic_ns()
         for counter in self.counters:
             try:
                 counter.read()
             except OffbeatError as error:
                 self.broken.append(error)
-            else:
-                working.append(counter)
-        self.counters = tuple(working)
+                self._away_since_ns[counter] = now_ns
+        self._sort_out()
+
+    def _may_come_back(self) -> bool:
+        """Return whether there is still hope, now that no counter can be read."""
+        away_ns = self._clock.monotonic_ns() - max(self._away_since_ns.values(), default=0)
+        return bool(self._away_since_ns) and away_ns < COME_BACK_S * NS_PER_S
+
+    def _take_back(self) -> set[AnyCounter]:
+        """Return the counters that can be read again; they are among `counters` from now on."""
+        now_ns = self._clock.monotonic_ns()
+        if not self._away_since_ns or now_ns - self._tried_ns < _RETRY_EVERY_S * NS_PER_S:
+            return set()
+        self._tried_ns = now_ns
+        returning = {counter for counter in self._away_since_ns if _is_back(counter)}
+        for name, away_ns in {c.source.name: now_ns - self._away_since_ns[c] for c in returning}.items():
+            self.returned.append(f"{name}: is back, and read again after {away_ns / NS_PER_S:.3g} s")
+        for counter in returning:
+            del self._away_since_ns[counter]
+        self._sort_out()
+        return returning
+
+    def _sort_out(self) -> None:
+        self.counters = tuple(counter for counter in self._order if counter not in self._away_since_ns)
+
+
+def _is_back(counter: AnyCounter) -> bool:
+    try:
+        counter.reopen()
+    except OffbeatError:
+        return False
+    return True

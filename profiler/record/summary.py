@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from profiler.results import json_ready
@@ -22,13 +23,20 @@ class RecordSummary:
     n_ticks, n_missed
         Ticks read and missed.
     cpu_frac
-        CPU time of this process over elapsed time; 1 is one core.
+        CPU time of this process over elapsed time, from the first tick on; 1 is one core.
+    kernel_cpu_frac
+        Part of it that the kernel takes to read the counters' files, measured before the first tick; None where no
+        file was read.
+    refresh_s
+        How often devices copy their counters, by their names, as far as it was measured before.
     files
         Sealed files, relative to the lake.
     failed
         Sources of which nothing could be read, or not to the end.
     warnings
         What was wrong, counter by counter.
+    remarks
+        What is not seen, or seen twice, and what a read costs.
     """
 
     recording_id: str
@@ -41,8 +49,11 @@ class RecordSummary:
     n_missed: int
     cpu_frac: float
     files: tuple[str, ...]
+    kernel_cpu_frac: float | None = None
+    refresh_s: Mapping[str, float] = field(default_factory=dict)
     failed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def missed_frac(self) -> float:
@@ -63,6 +74,7 @@ class RecordSummary:
             "n_missed": self.n_missed,
             "missed_frac": self.missed_frac,
             "cpu_frac": self.cpu_frac,
+            "kernel_cpu_frac": "" if self.kernel_cpu_frac is None else self.kernel_cpu_frac,
             "n_files": len(self.files),
         }
 
@@ -73,7 +85,8 @@ class RecordSummary:
             "time": format_duration(self.duration_s),
             "samples": str(self.n_samples),
             "missed ticks": f"{self.missed_frac:.2%}",
-            "own CPU": f"{self.cpu_frac:.1%}",
+            "CPU": f"{self.cpu_frac:.1%}",
+            "of it in reads": "unknown" if self.kernel_cpu_frac is None else f"{self.kernel_cpu_frac:.1%}",
             "files": str(len(self.files)),
         }
 

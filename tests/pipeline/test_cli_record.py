@@ -52,8 +52,11 @@ def test_by_default_it_records_all_that_counts_and_leaves_out_what_does_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(tmp_path, "--interval", "10ms", "--for", "50ms", "--json") == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["sources"] == ["bond0", "eth0", "eth0.100", "eth1", "mlx4_0:1", "mlx4_0:2", "mlx5_0:1"]
+    shown = capsys.readouterr()
+    answer = json.loads(shown.out)
+    assert "not read, for their links are down: eth2, eth3, mlx4_0:2; name one" in shown.err
+    assert "i40iw0:1 has no rdma counters" in shown.err
+    assert answer["sources"] == ["bond0", "eth0", "eth0.100", "eth1", "mlx4_0:1", "mlx5_0:1"]
 
 
 def test_a_named_source_that_fails_is_told_and_the_others_are_recorded(
@@ -90,7 +93,7 @@ def test_what_cannot_be_done_is_said_with_the_right_exit_code(
 def test_an_empty_tree_is_told_and_no_lake_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "sys").mkdir()
     assert run(tmp_path, sys_root=tmp_path / "sys") == 1
-    assert "no interface that is up and no RDMA device; name one with --iface or --device" in capsys.readouterr().err
+    assert "no interface and no RDMA port that is up; name one with --iface or --device" in capsys.readouterr().err
     assert not (tmp_path / "lake").exists()
 
 
@@ -157,6 +160,6 @@ def test_what_a_named_port_is_blind_to_is_said_unless_it_is_named_too(
     assert run(tmp_path, "--iface", "eth0", *brief, sys_root=root) == 0
     assert capsys.readouterr().err == "offbeat: eth0: does not count what RDMA moves; name --device mlx5_0 too\n"
     assert run(tmp_path, "--iface", "bond0", *brief, sys_root=root) == 0
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == "offbeat: bond0: does not count what RDMA moves; name --device mlx5_0 too\n"
     assert run(tmp_path, "--iface", "bond0", "--iface", "eth0", *brief, sys_root=root) == 0
     assert "bond0: its traffic is counted by eth0 too; never add them up" in capsys.readouterr().err

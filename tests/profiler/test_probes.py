@@ -83,6 +83,7 @@ def probe_of(pid: int) -> SocketsProbe:
 def settled(probe: SocketsProbe, total: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Read until both directions have arrived, looking up sockets at each read."""
     monkeypatch.setattr("profiler.collectors.sockets.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("profiler.collectors.sockets.LOOK_DUTY", 1e9)
     for _ in range(200):
         found = list(probe.read())
         if found == [total, total]:
@@ -190,6 +191,12 @@ def test_recording_a_process_ends_with_it(talker: Talker, tmp_path: Path) -> Non
 # Processes
 
 
+def save_process(proc: Path, pid: int, *, parent: int, name: str = "python", started: int = 0) -> None:
+    (proc / str(pid)).mkdir(exist_ok=True)
+    between = " ".join(["0"] * 17)
+    (proc / str(pid) / "stat").write_text(f"{pid} ({name}) S {parent} {between} {started} 0 0")
+
+
 def test_a_tree_of_processes_has_its_children(talker: Talker) -> None:
     assert talker.process.pid in process_tree(os.getpid())
     assert process_tree(talker.process.pid) == {talker.process.pid}
@@ -198,9 +205,8 @@ def test_a_tree_of_processes_has_its_children(talker: Talker) -> None:
 
 
 def test_names_with_brackets_and_spaces_do_not_hide_a_parent(tmp_path: Path) -> None:
-    for pid, text in ((1, "1 (init) S 0 1"), (2, "2 (a) b) c) S 1 1"), (3, "3 (x y) R 2 1")):
-        (tmp_path / str(pid)).mkdir()
-        (tmp_path / str(pid) / "stat").write_text(text)
+    for pid, name, parent in ((1, "init", 0), (2, "a) b) c", 1), (3, "x y", 2)):
+        save_process(tmp_path, pid, parent=parent, name=name)
 
     assert process_tree(2, proc=tmp_path) == {2, 3}
 

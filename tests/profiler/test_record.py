@@ -110,7 +110,11 @@ def test_a_source_that_vanishes_is_noted_and_the_others_go_on(lake: Lake, tree: 
     assert lengths["eth1"] > 300
 
 
-def test_when_the_last_source_vanishes_it_ends_with_an_error_and_keeps_the_samples(lake: Lake, tree: Path) -> None:
+def test_when_the_last_source_stays_away_it_ends_with_an_error_and_keeps_the_samples(
+    lake: Lake, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("profiler.record.sampler.COME_BACK_S", 0.1)
+
     def vanish(_sampler: Sampler) -> None:
         for file in tree.rglob("statistics/*"):
             file.write_text("")

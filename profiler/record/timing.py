@@ -1,0 +1,40 @@
+"""`Timing`: how a recording is paced."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from profiler.record.clock import SYSTEM_CLOCK, Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Timing"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """How often to read, for how long, and by which clocks.
+
+    Parameters
+    ----------
+    interval_s, duration_s
+        Time between reads, and of all of them; None goes on until stopped.
+    is_dithered
+        Whether to read at a random place of each interval.
+    refresh_s
+        How often the devices copy their counters, by their names, as far as it was measured before.
+    """
+
+    interval_s: float
+    duration_s: float | None = None
+    is_dithered: bool = False
+    refresh_s: Mapping[str, float] = field(default_factory=dict)
+    clock: Clock = SYSTEM_CLOCK
+
+    def dither(self) -> Callable[[], float]:
+        """Return what puts a tick off by a part of an interval."""
+        return random.Random().random if self.is_dithered else lambda: 0.0  # noqa: S311 - no secret
