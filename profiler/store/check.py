@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from profiler.errors import OffbeatError
+from profiler.schema import TABLES
 from profiler.store.manifest import Manifest
+from profiler.store.overlaps import Overlap, Spans, find_overlaps
+from profiler.store.recording import file_digest
+from profiler.store.segments import final_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LakeCheck", "check_lake"]
 
-_READ_BYTES: Final = 1 << 20
 _LISTED: Final = 20
+"""Overlaps told one by one; of the rest only how many."""
+_RESTORE: Final = "restore it from a copy, or make the lake again from its inputs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +43,7 @@ class LakeCheck:
     problems
         What is wrong: file, what, what to do. A lake with any is not whole.
     notes
-        What is no fault: files that wait to be swept, readings that two inputs give differently.
+        What is no fault: files that wait to be swept, readings that two files hold.
     """
 
     n_files: int
@@ -53,7 +58,7 @@ class LakeCheck:
 
 
 def check_lake(lake: Lake, *, advance: Callable[[int], object] = int) -> LakeCheck:
-    """Read every file of a lake and compare it with the manifest.
+    """Read every file of a lake and compare it with the manifest; others may write the lake meanwhile.
 
     Parameters
     ----------
@@ -65,61 +70,77 @@ def check_lake(lake: Lake, *, advance: Callable[[int], object] = int) -> LakeChe
     Raises
     ------
     LakeError
-        If the manifest itself is damaged.
+        If the manifest itself cannot be read.
     """
     with Manifest(lake.root, mode="ro") as manifest:
-        entries, unlisted = manifest.entries(), manifest.unlisted()
-    problems: list[str] = []
-    for entry in entries:
-        problems += _problems(lake.root / entry.path, entry)
-        advance(entry.n_bytes)
-    broken = {problem.partition(": ")[0] for problem in problems}
-    sound = [entry for entry in entries if entry.table == "samples" and str(lake.root / entry.path) not in broken]
-    known = {entry.path for entry in entries} | unlisted
-    strays = [path for path in _parquet_files(lake.root) if path not in known]
-    problems += [f"{lake.root / path}: not in the manifest; no part of the lake, delete it" for path in strays]
+        damages, entries, known = manifest.damages(), manifest.entries(), manifest.unlisted()
+    faults, spans = _read_all(lake.root, entries, advance=advance)
+    known.update(entry.path for entry in entries)
+    strays = {path: name for path, name in _files(lake.root) if name not in known}
+    with Manifest(lake.root, mode="ro") as manifest:  # what was sealed or replaced while the files were read
+        counting, unlisted = {entry.path for entry in manifest.entries()}, manifest.unlisted()
+    known = counting | unlisted
+    problems = [f"{lake.root / path}: {fault}" for path, fault in faults.items() if path in counting]
+    problems += [
+        f"{path}: not in the manifest; no part of the lake, delete it"
+        for path, name in strays.items()
+        if name not in known and path.exists()
+    ]
     return LakeCheck(
         n_files=len(entries),
         n_rows=sum(entry.n_rows for entry in entries),
         n_bytes=sum(entry.n_bytes for entry in entries),
-        problems=tuple(problems),
-        notes=(*_waiting(unlisted), *_contradictions(lake.root, sound)),
+        problems=(*damages, *problems),
+        notes=(*_waiting(unlisted), *_told(find_overlaps(spans))),
     )
 
 
-def _problems(path: Path, entry: Segment) -> Iterator[str]:
-    restore = "restore it from a copy, or make the lake again from its inputs"
-    try:
-        digest = _sha256(path)
-        with pq.ParquetFile(path) as file:
-            n_rows = file.metadata.num_rows
-            unsorted = entry.table == "samples" and not _is_sorted(file)
-    except (OSError, pa.ArrowInvalid) as error:
-        yield f"{path}: cannot be read ({str(error).splitlines()[0]}); {restore}"
-        return
-    if digest != entry.sha256:
-        yield f"{path}: changed since it was sealed (its SHA-256 differs); {restore}"
-    elif n_rows != entry.n_rows:
-        yield f"{path}: {n_rows} rows, {entry.n_rows} in the manifest; {restore}"
-    elif unsorted:
-        yield f"{path}: not in order of series and time; {restore}"
+def _read_all(
+    root: Path, entries: Iterable[Segment], *, advance: Callable[[int], object]
+) -> tuple[dict[str, str], dict[Path, Spans]]:
+    """Return what is wrong with files, and what the sound ones of samples cover."""
+    faults: dict[str, str] = {}
+    spans: dict[Path, Spans] = {}
+    for entry in entries:
+        try:
+            found = _fault(root / entry.path, entry) or _spans(root / entry.path, entry)
+        except (OffbeatError, OSError, pa.ArrowException) as error:
+            found = f"cannot be read ({str(error).splitlines()[0]}); {_RESTORE}"
+        if isinstance(found, str):
+            faults[entry.path] = found
+        elif entry.table == "samples":
+            spans[root / entry.path] = found
+        advance(entry.n_bytes)
+    return faults, spans
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _fault(path: Path, entry: Segment) -> str | None:
+    """Return how a file's bytes are not those that were sealed."""
+    if not path.exists():
+        return f"missing; {_RESTORE}"
+    n_bytes = path.stat().st_size
+    if n_bytes != entry.n_bytes:
+        return f"{n_bytes} bytes, {entry.n_bytes} in the manifest; {_RESTORE}"
+    if file_digest(path) != entry.sha256:
+        return f"changed since it was sealed (its SHA-256 differs); {_RESTORE}"
+    return None
 
 
-def _is_sorted(file: pq.ParquetFile) -> bool:
-    last = (0, np.iinfo(np.int64).min)
-    for batch in file.iter_batches(columns=["series_id", "t_ns"]):
-        series, t_ns = batch["series_id"].to_numpy(), batch["t_ns"].to_numpy()
-        if not series.size:
-            continue
-        if (int(series[0]), int(t_ns[0])) < last or not _in_order(series, t_ns):
-            return False
-        last = (int(series[-1]), int(t_ns[-1]))
-    return True
+def _spans(path: Path, entry: Segment) -> Spans | str:
+    """Return what each series of a file covers, or how the file is not what the manifest says."""
+    with pq.ParquetFile(path) as file:
+        n_rows = file.metadata.num_rows
+        if n_rows != entry.n_rows:
+            return f"{n_rows} rows, {entry.n_rows} in the manifest; {_RESTORE}"
+        parts = [Spans.of_rows(np.empty(0, np.uint64), np.empty(0, np.int64))]
+        last = (0, np.iinfo(np.int64).min)
+        for batch in file.iter_batches(columns=["series_id", "t_ns"]) if entry.table == "samples" else ():
+            series, t_ns = batch["series_id"].to_numpy(), batch["t_ns"].to_numpy()
+            if series.size and ((int(series[0]), int(t_ns[0])) < last or not _in_order(series, t_ns)):
+                return f"not in order of series and time; {_RESTORE}"
+            parts.append(Spans.of_rows(series, t_ns))
+            last = (int(series[-1]), int(t_ns[-1])) if series.size else last
+    return Spans.joined(parts)
 
 
 def _in_order(series: NDArray[np.uint64], t_ns: NDArray[np.int64]) -> bool:
@@ -127,30 +148,24 @@ def _in_order(series: NDArray[np.uint64], t_ns: NDArray[np.int64]) -> bool:
     return bool(np.all((series[1:] > series[:-1]) | (is_same & (t_ns[1:] >= t_ns[:-1]))))
 
 
-def _parquet_files(root: Path) -> Iterator[str]:
-    for path in sorted(root.rglob("*.parquet")):
-        yield str(path.relative_to(root))
+def _files(root: Path) -> Iterator[tuple[Path, str]]:
+    """Yield all files in the folders of tables, and the names that the manifest would have them by."""
+    for table in sorted(TABLES):
+        for path in sorted((root / table).rglob("*")):
+            if path.is_file():
+                yield path, str(final_path(path).relative_to(root))
 
 
 def _waiting(unlisted: set[str]) -> list[str]:
     return [f"{len(unlisted)} files do not count: being written, or waiting to be swept"] if unlisted else []
 
 
-def _contradictions(root: Path, entries: Sequence[Segment]) -> list[str]:
-    """Return which files of one time hold other values of a series; of a counter the last reading then counts."""
-    notes: list[str] = []
-    ordered = sorted(entries, key=lambda entry: entry.t_first_ns or 0)
-    for i, entry in enumerate(ordered):
-        for other in ordered[i + 1 :]:
-            if (other.t_first_ns or 0) > (entry.t_last_ns or 0):
-                break
-            n_rows = _n_contradictions(root / entry.path, root / other.path)
-            if n_rows and len(notes) < _LISTED:
-                notes.append(f"{root / entry.path} and {other.path}: {n_rows} readings of one time that differ")
-    return notes
-
-
-def _n_contradictions(one: Path, other: Path) -> int:
-    rows = [pq.read_table(path, columns=["series_id", "t_ns", "value"], partitioning=None) for path in (one, other)]
-    joined = rows[0].join(rows[1], keys=["series_id", "t_ns"], right_suffix="_other", join_type="inner")
-    return int(np.count_nonzero(joined["value"].to_numpy() != joined["value_other"].to_numpy()))
+def _told(overlaps: Iterable[Overlap]) -> list[str]:
+    """Return which files hold readings of one series and time; of a counter the last reading then counts."""
+    found = list(overlaps)
+    notes = [
+        f"{overlap.one} and {overlap.other}: {overlap.n_same} readings stand in both, "
+        f"{overlap.n_differing} readings of one time that differ"
+        for overlap in found[:_LISTED]
+    ]
+    return [*notes, f"and {len(found) - _LISTED} more pairs of files"] if len(found) > _LISTED else notes

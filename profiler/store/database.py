@@ -13,7 +13,15 @@ from profiler.schema import SCHEMA_VERSION, TABLES
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["MANIFEST_NAME", "RECORDING_COLUMNS", "create_database", "explained", "open_database", "transaction"]
+__all__ = [
+    "DAMAGED",
+    "MANIFEST_NAME",
+    "RECORDING_COLUMNS",
+    "create_database",
+    "explained",
+    "open_database",
+    "transaction",
+]
 
 MANIFEST_NAME: Final = "manifest.sqlite"
 RECORDING_COLUMNS: Final = tuple(column.name for column in TABLES["recordings"].columns)
@@ -38,6 +46,8 @@ _LAYOUT: Final = (
     "create table unlisted (path text primary key, since_ns integer not null)",
 )
 
+DAMAGED: Final = "the manifest is damaged: restore it from a copy, or make the lake again from its inputs"
+
 _REMEDIES: Final = {
     sqlite3.SQLITE_FULL: "the disk is full: free some space and run again; what was sealed before is kept",
     sqlite3.SQLITE_BUSY: "another process holds it: wait until that one ends, and run again",
@@ -45,7 +55,7 @@ _REMEDIES: Final = {
     sqlite3.SQLITE_CANTOPEN: "the folder is read-only or not yours: change its permissions or choose a lake elsewhere",
     sqlite3.SQLITE_IOERR: "the disk fails or is full: check it",
     sqlite3.SQLITE_NOTADB: "this is not a lake: choose another folder",
-    sqlite3.SQLITE_CORRUPT: "the manifest is damaged: restore it from a copy, or make the lake again from its inputs",
+    sqlite3.SQLITE_CORRUPT: DAMAGED,
 }
 
 
@@ -139,7 +149,12 @@ def _check(database: sqlite3.Connection, path: Path) -> None:
         raise LakeError(f"{path}: a SQLite file, but not the manifest of a lake; choose another folder")
     (version,) = database.execute("pragma user_version").fetchone()
     if version != SCHEMA_VERSION:
+        age, advice = (
+            ("an older", "use the Offbeat that wrote it")
+            if version < SCHEMA_VERSION
+            else ("a newer", "update this Offbeat")
+        )
         raise LakeError(
-            f"{path}: written with schema version {version}, this Offbeat reads version {SCHEMA_VERSION}; "
-            "use the Offbeat that wrote it, or ingest the inputs into a new lake"
+            f"{path}: of {age} lake, with schema version {version}; this Offbeat reads version {SCHEMA_VERSION}: "
+            f"{advice}, or ingest the inputs into a new lake"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -23,12 +24,19 @@ if TYPE_CHECKING:
     import os
 
     from profiler.store.recording import Recording
+    from profiler.store.segments import Segment
     from profiler.store.series import Counter
 
 __all__ = ["Lake"]
 
 _RECORDED: Final = frozenset({"samples", "series", "flows", "recordings"})
 """Tables that only a writer adds to."""
+_GROWING: Final = frozenset({"profile_history", "runs"})
+"""Tables that each analysis adds to."""
+_SMALL_FILES: Final = 32
+"""Small files of a growing table at which they are merged."""
+_SMALL_ROWS: Final = 1_000_000
+"""A file of more rows is not merged with others again: it would be written over and over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +159,41 @@ class Lake:
                 [write_segment(self.root, paths[table], [rows], table=table) for table, rows in contents.items()]
             )
 
+    def append(self, table: str, rows: pa.Table) -> None:
+        """Add rows to a table that grows with each analysis; of each key the row added last is read.
+
+        Raises
+        ------
+        UsageError
+            If it is no such table.
+        BadInput
+            If the rows do not fit the table's schema.
+        LakeError
+            If the disk is full or the folder read-only; the table is then as before.
+        """
+        _check_table(table)
+        if table not in _GROWING:
+            raise UsageError(f"table {table}: not one that grows; these are {', '.join(sorted(_GROWING))}")
+        new = last_of_each_key(table, checked_rows(table, rows))
+        with Manifest(self.root, mode="rw") as manifest:
+            manifest.add(self._sealed(manifest, table, new))
+            small = self._small_files(manifest, table)
+            if len(small) > _SMALL_FILES:
+                merged = last_of_each_key(table, read_segments(small, arrow_schema(table)))
+                paths = [str(path.relative_to(self.root)) for path in small]
+                manifest.merge(paths, self._sealed(manifest, table, merged))
+
+    def _sealed(self, manifest: Manifest, table: str, rows: pa.Table) -> Segment:
+        path = f"{table}/{uuid.uuid4().hex[:16]}.parquet"
+        manifest.announce([path])
+        return write_segment(self.root, path, [rows], table=table)
+
+    def _small_files(self, manifest: Manifest, table: str) -> list[Path]:
+        """Return the files that were sealed since the last large one."""
+        n_rows = {self.root / entry.path: entry.n_rows for entry in manifest.entries() if entry.table == table}
+        paths = manifest.files(table)
+        return list(takewhile(lambda path: n_rows[path] < _SMALL_ROWS, paths[::-1]))[::-1]
+
     def counter(self, series_id: int) -> Counter:
         """Return the readings of a series, sorted by time; empty if there are none.
 
@@ -198,6 +241,6 @@ def _check_table(table: str) -> None:
 
 def _replacement(table: str, rows: pa.Table) -> pa.Table:
     _check_table(table)
-    if table in _RECORDED:
-        raise UsageError(f"table {table}: cannot be replaced; record or ingest adds to it")
+    if table in _RECORDED | _GROWING:
+        raise UsageError(f"table {table}: cannot be replaced; record, ingest or analyze adds to it")
     return last_of_each_key(table, checked_rows(table, rows))

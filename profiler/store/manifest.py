@@ -12,7 +12,7 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from profiler.errors import LakeError
-from profiler.store.database import MANIFEST_NAME, RECORDING_COLUMNS, explained, open_database, transaction
+from profiler.store.database import DAMAGED, MANIFEST_NAME, RECORDING_COLUMNS, explained, open_database, transaction
 from profiler.store.segments import Segment, temporary_path
 
 if TYPE_CHECKING:
@@ -149,6 +149,11 @@ class Manifest:
                 self._retire("table_name = ?", segment.table)
                 self._add(segment)
 
+    def add(self, segment: Segment) -> None:
+        """Make an announced file count beside the others of its table; of a key the row sealed last is read."""
+        with self._transaction():
+            self._add(segment)
+
     def merge(self, paths: Sequence[str], segment: Segment) -> None:
         """Put one announced file in the place of several that it repeats; rows sealed since then stay later."""
         marks = ", ".join("?" * len(paths))
@@ -166,6 +171,11 @@ class Manifest:
         """Return the files of a table that are of complete recordings, which no writer will touch."""
         rows = self._rows(f"{_ENTRIES} and complete and table_name = ?", table)
         return [Segment(**dict(zip(_ENTRY, row, strict=True))) for row in rows]
+
+    def damages(self) -> list[str]:
+        """Return what SQLite finds wrong with the manifest's own file."""
+        found = [text for (text,) in self._rows("pragma integrity_check(10)")]
+        return [] if found == ["ok"] else [f"{self._path}: {text}; {DAMAGED}" for text in found]
 
     def unlisted(self) -> set[str]:
         """Return the paths that do not count: those being written, and those not yet swept."""

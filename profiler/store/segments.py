@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from _typeshed import ReadableBuffer
 
-__all__ = ["ROW_GROUP_ROWS", "Segment", "read_segments", "remedy", "temporary_path", "write_segment"]
+__all__ = ["ROW_GROUP_ROWS", "Segment", "final_path", "read_segments", "remedy", "temporary_path", "write_segment"]
 
 ROW_GROUP_ROWS: Final = 122_880
 """DuckDB's own row-group size: one row group is one unit of its parallel scan."""
@@ -105,7 +105,7 @@ def write_segment(
 
 
 def read_segments(paths: Sequence[Path], schema: pa.Schema, **options: object) -> pa.Table:
-    """Read files in order as one table.
+    """Read files in order as one table; a column that a file of an older Offbeat lacks is null.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def read_segments(paths: Sequence[Path], schema: pa.Schema, **options: object) -
     tables = [schema.empty_table().select(options.get("columns") or schema.names)]
     for path in paths:
         try:
-            tables.append(pq.read_table(path, partitioning=None, **options).cast(tables[0].schema))
+            tables.append(pq.read_table(path, partitioning=None, schema=schema, **options).cast(tables[0].schema))
         except (OSError, pa.ArrowInvalid, pa.ArrowKeyError) as error:
             raise LakeError(
                 f"{path}: the manifest names it, but it cannot be read ({error}); restore it from a copy, "
@@ -127,6 +127,12 @@ def read_segments(paths: Sequence[Path], schema: pa.Schema, **options: object) -
 def temporary_path(path: Path) -> Path:
     """Return the name that a file has while it is being written."""
     return path.with_name(f".{path.name}.tmp")
+
+
+def final_path(path: Path) -> Path:
+    """Return the name that a file being written will have; other names are returned as they are."""
+    is_temporary = path.name.startswith(".") and path.name.endswith(".tmp")
+    return path.with_name(path.name[1:-4]) if is_temporary else path
 
 
 def remedy(error: OSError) -> str:

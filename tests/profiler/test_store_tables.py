@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from profiler.errors import BadInput, LakeError, UsageError
-from profiler.schema import SCHEMA_VERSION, Flag, arrow_schema
+from profiler.schema import SCHEMA_VERSION, TABLES, Flag, arrow_schema
 from profiler.store import Lake
 from profiler.store.database import MANIFEST_NAME
 from tests.profiler.recordings import T0_NS, port, recording, row, write
@@ -42,7 +44,7 @@ def test_flows_are_read_back_by_key(lake: Lake) -> None:
 
 def test_replace_puts_rows_in_place_of_all_before(lake: Lake) -> None:
     lake.replace("jobs", pa.table({"job_id": ["a", "b", "b"], "n_ranks": [1, 2, 3]}))
-    assert lake.read("jobs").to_pylist() == [
+    assert lake.read("jobs").select(["job_id", "n_ranks", "source"]).to_pylist() == [
         {"job_id": "a", "n_ranks": 1, "source": None},
         {"job_id": "b", "n_ranks": 3, "source": None},
     ]
@@ -113,8 +115,33 @@ def test_a_lake_of_another_version_says_which(lake: Lake) -> None:
     with sqlite3.connect(lake.root / MANIFEST_NAME) as database:
         database.execute(f"pragma user_version = {SCHEMA_VERSION + 7}")
     database.close()
-    with pytest.raises(LakeError, match=f"schema version {SCHEMA_VERSION + 7}, this Offbeat reads"):
+    with pytest.raises(LakeError, match=f"a newer lake, with schema version {SCHEMA_VERSION + 7}; this Offbeat reads"):
         Lake.open(lake.root)
+
+
+def test_columns_that_an_older_lake_lacks_are_null(lake: Lake) -> None:
+    lake.replace("jobs", pa.table({"job_id": ["a"], "n_ranks": [2]}))
+    (path,) = lake.files("jobs")
+    pq.write_table(pq.read_table(path, partitioning=None).select(["job_id", "n_ranks"]), path)
+    (row,) = lake.read("jobs").to_pylist()
+    assert row == {**dict.fromkeys(arrow_schema("jobs").names), "job_id": "a", "n_ranks": 2}
+
+
+def test_an_older_lake_says_so(lake: Lake) -> None:
+    with closing(sqlite3.connect(lake.root / MANIFEST_NAME)) as database:
+        database.execute(f"pragma user_version = {SCHEMA_VERSION - 1}")
+    with pytest.raises(LakeError, match=r"an older lake.*use the Offbeat that wrote it"):
+        Lake.open(lake.root)
+
+
+def test_units_and_meanings_stand_in_the_files_themselves(lake: Lake) -> None:
+    write(lake, "a", [1, 2, 3])
+    for path, table in ((lake.files("samples")[0], "samples"), (lake.files("series")[0], "series")):
+        fields = pq.read_schema(path)
+        for column in TABLES[table].columns:
+            found = fields.field(column.name).metadata
+            assert found[b"unit"].decode() == column.unit
+            assert found[b"meaning"].decode() == column.meaning
 
 
 def test_a_lake_whose_making_was_cut_short_is_completed_by_the_next_writer(tmp_path: Path) -> None:

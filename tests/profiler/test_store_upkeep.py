@@ -193,8 +193,12 @@ def test_a_file_out_of_order_is_found_even_with_its_hash(lake: Lake) -> None:
     pq.write_table(rows.take(list(range(rows.num_rows))[::-1]), path)
     with closing(sqlite3.connect(lake.root / "manifest.sqlite")) as database:
         database.execute(
-            "update files set sha256 = ? where path = ?",
-            (hashlib.sha256(path.read_bytes()).hexdigest(), str(path.relative_to(lake.root))),
+            "update files set (sha256, n_bytes) = (?, ?) where path = ?",
+            (
+                hashlib.sha256(path.read_bytes()).hexdigest(),
+                path.stat().st_size,
+                str(path.relative_to(lake.root)),
+            ),
         )
         database.commit()
 
@@ -213,3 +217,72 @@ def test_readings_that_two_inputs_give_differently_are_noted_not_called_broken(l
 
     assert found.problems == ()
     assert "1 readings of one time that differ" in found.notes[-1]
+
+
+def test_readings_that_stand_in_two_files_are_counted(lake: Lake) -> None:
+    put(lake, "first again", first_s=0, n_series=2)
+
+    (note,) = (note for note in check_lake(lake).notes if "stand in both" in note)
+
+    assert "100 readings stand in both, 0 readings of one time that differ" in note
+
+
+def test_files_of_other_series_or_other_times_do_not_overlap(lake: Lake) -> None:
+    assert not [note for note in check_lake(lake).notes if "stand in both" in note]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "empty", "a folder"])
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_checked(lake: Lake, damage: str) -> None:
+    path = lake.files("samples")[2]
+    whole = path.read_bytes()
+    path.unlink()
+    if damage == "a folder":
+        path.mkdir()
+    else:
+        path.write_bytes(whole[: len(whole) // 2] if damage == "truncated" else b"")
+
+    found = check_lake(lake)
+
+    (problem,) = found.problems
+    assert problem.startswith(f"{path}: ")
+    assert "restore it from a copy" in problem
+    assert found.n_files == 42
+
+
+def test_a_manifest_that_is_damaged_is_told(lake: Lake) -> None:
+    with closing(sqlite3.connect(lake.root / "manifest.sqlite")) as database:
+        database.execute("pragma wal_checkpoint(truncate)")
+        (page_bytes,) = database.execute("pragma page_size").fetchone()
+        (page,) = database.execute("select rootpage from sqlite_schema where name = 'files_by_table'").fetchone()
+    with (lake.root / "manifest.sqlite").open("r+b") as file:
+        file.seek((page - 1) * page_bytes)
+        file.write(bytes(page_bytes))
+
+    try:
+        told = " ".join(check_lake(lake).problems)
+    except LakeError as error:
+        told = str(error)
+
+    assert "the manifest is damaged: restore it from a copy" in told
+
+
+def test_a_check_is_not_misled_by_a_file_sealed_meanwhile(lake: Lake) -> None:
+    n_calls = 0
+
+    def write_once(_n_bytes: int) -> None:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls == 1:
+            put(lake, "meanwhile", first_s=9000)
+            compact(lake)
+
+    assert check_lake(lake, advance=write_once).problems == ()
+
+
+def test_what_a_killed_writer_left_behind_is_no_stray_and_what_nobody_announced_is(lake: Lake) -> None:
+    left = lake.files("samples")[0].with_name(".left-by-nobody.parquet.tmp")
+    left.write_bytes(b"PAR1")
+
+    (problem,) = check_lake(lake).problems
+
+    assert "left-by-nobody.parquet.tmp: not in the manifest" in problem

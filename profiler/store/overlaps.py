@@ -1,0 +1,131 @@
+"""Which sample files hold readings of one series and one time, and whether they agree."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from profiler.schema import arrow_schema
+from profiler.store.segments import read_segments
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["Overlap", "Spans", "find_overlaps"]
+
+_BLOCK_ROWS: Final = 1_000_000
+"""Readings of each of two files that are compared at a time, 24 MB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Spans:
+    """What each series of a sorted file covers; arrays of shape (n_series,), by series."""
+
+    series_id: NDArray[np.uint64]
+    first_ns: NDArray[np.int64]
+    last_ns: NDArray[np.int64]
+    n_rows: NDArray[np.int64]
+
+    @classmethod
+    def of_rows(cls, series_id: NDArray[np.uint64], t_ns: NDArray[np.int64]) -> Spans:
+        """Return what sorted rows cover; arrays of shape (n_rows,)."""
+        starts = np.flatnonzero(np.append(True, series_id[1:] != series_id[:-1]))[: len(series_id)]
+        ends = np.append(starts[1:], len(series_id))[: len(starts)]
+        return cls(series_id=series_id[starts], first_ns=t_ns[starts], last_ns=t_ns[ends - 1], n_rows=ends - starts)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Spans]) -> Spans:
+        """Return what consecutive parts of a sorted file cover together; at least one."""
+        series_id, first_ns, last_ns, n_rows = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("series_id", "first_ns", "last_ns", "n_rows")
+        )
+        whole = cls.of_rows(series_id, first_ns)
+        ends = np.cumsum(whole.n_rows)
+        return cls(
+            series_id=whole.series_id,
+            first_ns=whole.first_ns,
+            last_ns=last_ns[ends - 1],
+            n_rows=np.add.reduceat(n_rows, ends - whole.n_rows) if len(ends) else ends,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """Two files with readings of the same series and times: how many are the same, and how many differ."""
+
+    one: Path
+    other: Path
+    n_same: int
+    n_differing: int
+
+
+def find_overlaps(files: Mapping[Path, Spans]) -> Iterator[Overlap]:
+    """Yield the pairs of files that hold readings of one series and one time; in memory is a block of two files."""
+    paths = list(files)
+    for (one, other), series_ids in sorted(_pairs(list(files.values())).items()):
+        n_same = n_differing = 0
+        for block in _blocks(series_ids, files[paths[one]], files[paths[other]]):
+            same, differing = _compared(paths[one], paths[other], block)
+            n_same, n_differing = n_same + same, n_differing + differing
+        if n_same or n_differing:
+            yield Overlap(one=paths[one], other=paths[other], n_same=n_same, n_differing=n_differing)
+
+
+def _pairs(files: Sequence[Spans]) -> dict[tuple[int, int], list[int]]:
+    """Return the series that two files have at the same time, by the places of the files."""
+    pairs: dict[tuple[int, int], list[int]] = {}
+    if not files:
+        return pairs
+    place = np.repeat(np.arange(len(files)), [len(spans.series_id) for spans in files])
+    key, first, last = (
+        np.concatenate([getattr(spans, name) for spans in files]) for name in ("series_id", "first_ns", "last_ns")
+    )
+    order = np.lexsort((first, key))
+    place, key, first, last = place[order], key[order], first[order], last[order]
+    # Spans in order of their start overlap only if two neighbours do.
+    touched = np.unique(key[1:][(key[1:] == key[:-1]) & (first[1:] <= last[:-1])])
+    starts, stops = np.searchsorted(key, touched), np.searchsorted(key, touched, side="right")
+    for series_id, start, stop in zip(touched.tolist(), starts, stops, strict=True):
+        rows = slice(start, stop)
+        for pair in _touching(place[rows].tolist(), first[rows].tolist(), last[rows].tolist()):
+            pairs.setdefault(pair, []).append(series_id)
+    return pairs
+
+
+def _touching(place: Iterable[int], first: Iterable[int], last: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of places whose spans, given in order of their start, have a time in common."""
+    open_spans: list[tuple[int, int]] = []
+    for here, start, end in zip(place, first, last, strict=True):
+        open_spans = [span for span in open_spans if span[1] >= start]
+        for there, _ in open_spans:
+            yield min(here, there), max(here, there)
+        open_spans.append((here, end))
+
+
+def _blocks(series_ids: Sequence[int], *files: Spans) -> Iterator[list[int]]:
+    """Yield some of the series at a time."""
+    ids = np.array(sorted(series_ids), np.uint64)
+    n_rows = np.max([spans.n_rows[np.searchsorted(spans.series_id, ids)] for spans in files], axis=0)
+    block = np.cumsum(n_rows) // _BLOCK_ROWS
+    for _, members in itertools.groupby(zip(block.tolist(), ids.tolist(), strict=True), key=lambda pair: pair[0]):
+        yield [series_id for _, series_id in members]
+
+
+def _compared(one: Path, other: Path, series_ids: Sequence[int]) -> tuple[int, int]:
+    """Return how many readings of some series and one time are the same in two files, and how many differ."""
+    ids, field = pa.array(series_ids, pa.uint64()), pc.field("series_id")
+    chosen = (field >= ids[0]) & (field <= ids[-1]) & field.isin(ids)
+    columns = ["series_id", "t_ns", "value"]
+    rows = [read_segments([path], arrow_schema("samples"), columns=columns, filters=chosen) for path in (one, other)]
+    joined = rows[0].join(rows[1], keys=columns[:2], right_suffix="_other", join_type="inner")
+    n_same = int(np.count_nonzero(joined["value"].to_numpy() == joined["value_other"].to_numpy()))
+    return n_same, joined.num_rows - n_same
