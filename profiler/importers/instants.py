@@ -144,4 +144,4 @@ def host_of(source: Input, options: Options) -> str:
     name = source.host or Path(source.name.rpartition("!")[2]).name
     for pattern in (_EPOCH, _CALENDAR):
         name = pattern.sub("", name)
-    return name.split(".")[0].strip("-_ ") or source.default_host
+    return re.sub(r"([-_ ])[-_ ]+", r"\1", name.split(".")[0]).strip("-_ ") or source.default_host

@@ -146,7 +146,7 @@ def test_the_host_of_an_hca_is_the_one_it_is_in_not_the_one_that_asks(tmp_path: 
 
     series, _, _ = first(table(tmp_path, text, "ib.prom"))
 
-    assert (series.host, series.device, series.port) == ("o0001", "0x7c", "1")
+    assert (series.host, series.device, series.port) == ("o0001", "HCA-1", "1")
 
 
 def test_the_page_of_node_exporter_is_read_as_it_says(tmp_path: Path) -> None:

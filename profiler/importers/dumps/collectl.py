@@ -105,6 +105,7 @@ class _Plot:
         self._header = _Header()
         self._series: dict[int, Series] = {}
         self._last_ns = 0
+        self._is_back = False
         self._first: dict[str, str] = {}
 
     def take(self, line: str, *, i_line: int) -> None:
@@ -141,7 +142,8 @@ class _Plot:
         except (ValueError, IndexError, OverflowError):
             self._leave_out(_NO_ROW, len(self._series), place=place)
             return
-        if t_ns < self._last_ns - _SLACK_NS:
+        self._is_back = t_ns <= self._last_ns if self._is_back else t_ns < self._last_ns - _SLACK_NS
+        if self._is_back:
             self._leave_out(_BACK, len(rates), place=place)
             return
         self._last_ns = max(t_ns, self._last_ns)

@@ -76,12 +76,14 @@ class _Results:
         self._source = source
         self._readings = readings
         self._coverage = coverage
+        self._n_results = 0
         self._n_wrong = 0
         self._n_unnamed = 0
         self._n_histograms = 0
 
     def take(self, result: Mapping[str, Any]) -> None:
         """Take one result."""
+        self._n_results += 1
         labels = result.get("metric")
         rows = _rows(result)
         if not isinstance(labels, Mapping) or rows is None:
@@ -93,10 +95,14 @@ class _Results:
             self._coverage.leave_out("the answer to an expression", len(rows))
         elif self._readings.knows(name, n_readings=len(rows)):
             self._add(name, _texts(labels), rows)
+        else:
+            self._readings.learn(name, _texts(labels))
 
     def tell(self) -> None:
         """Say what was no reading, and what the server itself said was wrong."""
         coverage, name = self._coverage, self._source.name
+        if not self._n_results:
+            coverage.skip("results (0)", "none, or a scalar: ask for a counter, and for a range in which it was read")
         n_wrong = self._n_wrong + coverage.left_out["no reading"]
         if n_wrong:
             coverage.problems.append(f"{name}: readings or results ({n_wrong}) that are none; left out; ask again")
@@ -144,17 +150,19 @@ def _rows(result: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _exported(stamps: list[Any], values: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield rows of an export, whose times are ms; a value without a time, or the reverse, is a row that is none."""
+    """Yield rows of an export, whose times are ms; null is NaN; a value without a time is a row that is none."""
     for i in range(max(len(stamps), len(values))):
         when = stamps[i] if i < len(stamps) else None
         text = values[i] if i < len(values) else None
-        yield when / _MS_PER_S if isinstance(when, int | float) else None, text
+        yield when / _MS_PER_S if isinstance(when, int | float) else None, "NaN" if text is None else text
 
 
 def _reading(row: Any) -> tuple[int, int | None] | None:  # noqa: ANN401 - whatever the JSON has
     """Return the time and the value of a row, the value None where it cannot be stored; None if it is no reading."""
     try:
         when, text = row
+        if isinstance(when, bool) or isinstance(text, bool):
+            return None
         t_s = float(when)
         value = value_of(text if isinstance(text, str) else str(text + 0))
     except (TypeError, ValueError, OverflowError):

@@ -9,7 +9,10 @@ from typing import Final, Literal
 
 from profiler.store.series import Series
 
-__all__ = ["Metric", "known_metric", "series_of"]
+__all__ = ["NODES", "Metric", "known_metric", "series_of"]
+
+NODES: Final = {"infiniband_switch_info": "switch", "infiniband_hca_info": "hca"}
+"""Metrics that tell what a node is called whose counters are labelled by its GUID alone, and the label that does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +26,7 @@ class Metric:
     metric, direction, kind, layer
         As in `profiler.store.Series`; a gauge is a rate in bytes/s.
     hosts, devices, ports
-        Labels that name them, the first that is there counts.
+        Labels that name them, the first that is there counts. An ``hca`` is a description: a host and a device.
     width_bits
         Width at which the counter behind it wraps; 64 where the exporter keeps more than the device.
     """
@@ -70,26 +73,26 @@ _METRICS: Final[tuple[Metric, ...]] = (
     *_both("node_ethtool_{}_bytes_phy", receive="rx", transmit="tx", layer="wire"),
     *_both("node_ethtool_{}_vport_rdma_unicast_bytes", receive="rx", transmit="tx", layer="rdma_vport"),
     *_amounts("node_ethtool_{}_[]", receive="received", transmit="transmitted", layer="netdev"),
-    # infiniband_exporter, https://github.com/treydock/infiniband_exporter; its instance is the host that asks.
+    # infiniband_exporter, https://github.com/treydock/infiniband_exporter; its instance is the host that asks. Ports
+    # are named as `ibnetdiscover` files name the ends of links: switch and port, or host, device and port.
     *_both(
         "infiniband_hca_port_{}_data_bytes",
         receive="receive", transmit="transmit", layer="rdma_vport",
-        hosts=("hca", "guid"), devices=("guid",), ports=("port",),
+        hosts=("hca", "guid"), devices=("hca", "guid"), ports=("port",),
     ),
     *_both(
         "infiniband_hca_port_{}_packets",
         receive="receive", transmit="transmit", metric="packets", layer="rdma_vport",
-        hosts=("hca", "guid"), devices=("guid",), ports=("port",),
+        hosts=("hca", "guid"), devices=("hca", "guid"), ports=("port",),
     ),
     *_both(
         "infiniband_switch_port_{}_data_bytes",
-        receive="receive", transmit="transmit", layer="wire",
-        hosts=("switch", "guid"), devices=("guid",), ports=("port",),
+        receive="receive", transmit="transmit", layer="wire", hosts=("switch", "guid"), devices=("port",),
     ),
     *_both(
         "infiniband_switch_port_{}_packets",
         receive="receive", transmit="transmit", metric="packets", layer="wire",
-        hosts=("switch", "guid"), devices=("guid",), ports=("port",),
+        hosts=("switch", "guid"), devices=("port",),
     ),
     # cAdvisor, https://github.com/google/cadvisor: one network namespace, that of a pod.
     *_amounts(
@@ -152,7 +155,7 @@ def series_of(metric: Metric, labels: Mapping[str, str], *, name: str, host: str
     """
     return Series(
         host=_host(_label(labels, metric.hosts)) or host,
-        device=_label(labels, metric.devices) or "unknown",
+        device=_device(_label(labels, metric.devices)) or "unknown",
         port=_label(labels, metric.ports),
         direction=metric.direction,
         metric="bytes_per_s" if metric.kind == "gauge" else metric.metric,
@@ -167,6 +170,11 @@ def series_of(metric: Metric, labels: Mapping[str, str], *, name: str, host: str
 
 def _label(labels: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((labels[name] for name in names if labels.get(name)), "")
+
+
+def _device(text: str) -> str:
+    """Return a device, of an HCA's description what follows the host."""
+    return text.partition(" ")[2] or text
 
 
 def _host(text: str) -> str:

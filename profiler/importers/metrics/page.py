@@ -14,7 +14,7 @@ from profiler.importers.coverage import Coverage
 from profiler.importers.importer import Importer, Options
 from profiler.importers.instants import Instants, host_of
 from profiler.importers.lines import Lines
-from profiler.importers.metrics.names import known_metric
+from profiler.importers.metrics.names import NODES, known_metric
 from profiler.importers.metrics.readings import MetricReadings, value_of
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ class _Page:
         """Take a line that is no comment."""
         name = _NAME.match(line)
         if name is not None and not self._readings.knows(name[0].decode("ascii")):
+            if name[0].decode("ascii") in NODES and (node := self._reading(line)) is not None:
+                self._readings.learn(*node.metric)
             return
         reading = self._reading(line)
         if reading is None:

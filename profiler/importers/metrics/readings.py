@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from profiler.importers.feed import Readings
-from profiler.importers.metrics.names import Metric, known_metric, series_of
+from profiler.importers.metrics.names import NODES, Metric, known_metric, series_of
 
 if TYPE_CHECKING:
     from profiler.importers.coverage import Coverage
@@ -75,6 +75,7 @@ class MetricReadings:
         self._source = source
         self._metrics: dict[str, Metric | None] = {}
         self._series: dict[_Labelled, Series] = {}
+        self._nodes: dict[str, dict[str, str]] = {}
         self._owners: dict[int, _Labelled] = {}
         self._spans_ns: dict[int, tuple[int, int]] = {}
         self._passed_over: Counter[str] = Counter()
@@ -91,6 +92,11 @@ class MetricReadings:
             return False
         self._coverage.n_rows += n_readings
         return True
+
+    def learn(self, name: str, labels: Mapping[str, str]) -> None:
+        """Take what a metric tells of a node: what it is called, for the counters of it that come after."""
+        if name in NODES and "guid" in labels and NODES[name] in labels:
+            self._nodes[labels["guid"]] = {NODES[name]: labels[NODES[name]]}
 
     def hand_over(self, name: str, labels: Mapping[str, str], *, first_ns: int, last_ns: int) -> None:
         """Let readings go on under other labels, as when a pod was started anew.
@@ -152,6 +158,7 @@ class MetricReadings:
             metric = self._metrics[who.name]
             if metric is None:
                 raise KeyError(who.name)
+            labels = {**self._nodes.get(labels.get("guid", ""), {}), **labels}
             self._series[who] = series_of(metric, labels, name=who.name, host=self._host, source=self._source)
         return self._series[who]
 
