@@ -15,6 +15,7 @@ from profiler.errors import BadInput, LakeError, SourceBroken, UsageError
 from profiler.schema import arrow_schema
 from profiler.store import Lake, LakeWriter, Series, file_digest, recording_id
 from profiler.store.buffer import BUFFER_ROWS
+from profiler.store.counters import read_counters
 from profiler.store.manifest import Manifest
 from tests.profiler.recordings import T0_NS, port, recording, row, write
 
@@ -126,6 +127,18 @@ def test_many_counters_are_the_same_as_each_on_its_own(
         np.testing.assert_array_equal(counter.value, alone.value)
         np.testing.assert_array_equal(counter.t_ns, alone.t_ns)
     assert [len(found[series_id]) for series_id in wanted] == [300, 297, 295, 0, 297]
+
+
+def test_a_part_of_the_time_is_read_alone(lake: Lake) -> None:
+    series_id = write(lake, "a", list(range(10)))
+    ((_, part),) = read_counters(
+        lake.files("samples"),
+        [series_id],
+        kinds={series_id: "counter"},
+        n_rows=10,
+        t_range_ns=(T0_NS + 2_000_000, T0_NS + 5_000_000),
+    )
+    assert part.value.tolist() == [2, 3, 4]
 
 
 def test_the_series_id_is_the_hash_that_other_tools_can_compute() -> None:

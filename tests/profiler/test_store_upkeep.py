@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
+import shutil
 import signal
 import sqlite3
 import time
@@ -42,14 +43,20 @@ def put(lake: Lake, name: str, *, first_s: int, n_series: int = 3, n_rows: int =
     return key
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twenty recordings of 50 s, one after the other, on one day, and one of the next day."""
-    found = Lake.open(tmp_path / "lake", create=True)
+    found = Lake.open(tmp_path_factory.mktemp("filled") / "lake", create=True)
     for i in range(20):
         put(found, f"part{i}", first_s=50 * i)
     put(found, "tomorrow", first_s=86_400)
-    return found
+    return found.root
+
+
+@pytest.fixture
+def lake(filled: Path, tmp_path: Path) -> Lake:
+    """Return a copy of the filled lake."""
+    return Lake.open(shutil.copytree(filled, tmp_path / "lake"))
 
 
 def readings(lake: Lake) -> dict[int, tuple[list[int], list[int]]]:
