@@ -64,16 +64,18 @@ def read_counters(
     known_ids = np.array(sorted(kinds), np.uint64)
     places = np.searchsorted(known_ids, np.array(wanted, np.uint64)) // n_neighbours
     for _, block in groupby(zip(places, wanted, strict=True), key=lambda pair: pair[0]):
-        yield from _read_block(paths, [series_id for _, series_id in block], kinds=kinds, within=_within(t_range_ns))
+        yield from _read_block(paths, [series_id for _, series_id in block], kinds=kinds, t_range_ns=t_range_ns)
 
 
 def _read_block(
-    paths: Sequence[Path], series_ids: Sequence[int], *, kinds: Mapping[int, str], within: pc.Expression
+    paths: Sequence[Path], series_ids: Sequence[int], *, kinds: Mapping[int, str], t_range_ns: tuple[int, int] | None
 ) -> Iterator[tuple[int, Counter]]:
     field = pc.field("series_id")
     ids = pa.array(series_ids, pa.uint64())
     # The range is what row groups are skipped by.
-    chosen = (field >= ids[0]) & (field <= ids[-1]) & field.isin(ids) & within
+    chosen = (field >= ids[0]) & (field <= ids[-1]) & field.isin(ids)
+    if t_range_ns is not None:
+        chosen &= (pc.field("t_ns") >= t_range_ns[0]) & (pc.field("t_ns") < t_range_ns[1])
     columns = _read(paths, chosen, ("series_id", *_COLUMNS))
     key = columns.pop("series_id")
     order = np.argsort(key, kind="stable")
@@ -81,12 +83,6 @@ def _read_block(
     for series_id, start, stop in zip(series_ids, edges, [*edges[1:], len(order)], strict=True):
         rows = {name: column[order[start:stop]] for name, column in columns.items()}
         yield series_id, _counter(rows, kind=kinds.get(series_id, "counter"))
-
-
-def _within(t_range_ns: tuple[int, int] | None) -> pc.Expression:
-    if t_range_ns is None:
-        return pc.scalar(True)
-    return (pc.field("t_ns") >= t_range_ns[0]) & (pc.field("t_ns") < t_range_ns[1])
 
 
 def _read(paths: Sequence[Path], chosen: pc.Expression, names: Sequence[str]) -> dict[str, NDArray[Any]]:
