@@ -18,10 +18,12 @@ __all__ = ["know_cluster"]
 def know_cluster(store: Lake, cluster: str | Path | Sequence[str | Path] | None) -> tuple[Skipped, ...]:
     """Put what files know of links, jobs and placements in the place of what a lake knew, if any are given.
 
+    Of links and jobs with a start or an end, those count that are there at the lake's last sample.
+
     Returns
     -------
     tuple of Skipped
-        The jobs, pods and adapters that could not be used, and why.
+        The links, jobs, pods and adapters that could not be used, and why.
 
     Raises
     ------
@@ -33,6 +35,10 @@ def know_cluster(store: Lake, cluster: str | Path | Sequence[str | Path] | None)
     paths = [cluster] if isinstance(cluster, str | Path) else list(cluster)
     if not paths:
         return ()
-    found = read_cluster(*paths)
+    found = read_cluster(*paths, at_ns=_last_sample_ns(store))
     store.replace_all(found.to_tables())
     return tuple(Skipped(what=omission.what, why=omission.why) for omission in found.omissions)
+
+
+def _last_sample_ns(store: Lake) -> int | None:
+    return next((size["t_last_ns"] for size in store.sizes() if size["table"] == "samples"), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.topology.cluster import Cluster, Direction, Job, Link, Omission, Path, Placement
+from pipeline.topology.cluster import Cluster, Direction, Job, Link, Omission, Path, Pattern, Placement
 from pipeline.topology.knowledge import read_cluster
 from pipeline.topology.routes import Router, route_rings
 
@@ -13,6 +13,7 @@ __all__ = [
     "Link",
     "Omission",
     "Path",
+    "Pattern",
     "Placement",
     "Router",
     "read_cluster",

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 import pyarrow as pa
 
 from profiler.schema import arrow_schema
 
-__all__ = ["Cluster", "Direction", "HostedJob", "Job", "Knowledge", "Link", "Omission", "Path", "Placement"]
+__all__ = ["Cluster", "Direction", "Job", "Link", "Omission", "Path", "Pattern", "Placement"]
 
 Direction = Literal["forward", "backward"]
 """Along a link: forward is from its end ``a`` to its end ``b``."""
+
+Pattern = Literal["ring", "all_to_all"]
+"""Who of a job's ranks speaks to whom: each to the next, or each to every other alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
     """A cable; its ends are ``node:device``, or ``node:device/port`` where a device has several ports.
 
-    ``capacity_bps`` holds in each direction.
+    ``capacity_bps`` holds in each direction. A link whose ``state`` is ``down`` carries nothing.
     """
 
     link_id: str
@@ -35,11 +38,17 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A training job; ``source`` is the file or scheduler it is known from."""
+    """A training job; ``source`` is the file or scheduler it is known from.
+
+    It runs from ``start_ns`` to ``end_ns``, where they are known; without an end, still.
+    """
 
     job_id: str
     n_ranks: int
     source: str
+    pattern: Pattern = "ring"
+    start_ns: int | None = None
+    end_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,26 +86,6 @@ class Omission:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostedJob:
-    """A job of which a scheduler knows the hosts alone, in order of rank; ``source`` is the file it is known from."""
-
-    job_id: str
-    hosts: tuple[str, ...]
-    source: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Knowledge:
-    """What one file knows: links, jobs with the ports of their ranks, jobs with their hosts."""
-
-    links: tuple[Link, ...] = ()
-    placements: tuple[Placement, ...] = ()
-    hosted: tuple[HostedJob, ...] = ()
-    omissions: tuple[Omission, ...] = ()
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """Links, jobs, where the jobs' ranks are, and the links that their traffic takes."""
 
@@ -114,7 +103,11 @@ class Cluster:
             "placements": self.placements,
             "paths": self.paths,
         }
-        return {
-            name: pa.Table.from_pylist([asdict(row) for row in rows], schema=arrow_schema(name))
-            for name, rows in parts.items()
-        }
+        return {name: _table(name, rows) for name, rows in parts.items()}
+
+
+def _table(name: str, rows: Sequence[Link | Job | Placement | Path]) -> pa.Table:
+    """Return rows column by column: a large cluster has millions of paths."""
+    schema = arrow_schema(name)
+    arrays = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)

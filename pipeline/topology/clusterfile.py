@@ -8,64 +8,79 @@
     b = "sw2:t1"
     tier = "spine"          # host, leaf or spine; may be left out
     capacity = "400Mbps"    # in each direction
+    state = "up"            # up or down; may be left out, as may valid_from and valid_to (dates and times)
 
     [[job]]
     id = "A"
     ranks = [{host = "a1", device = "eth0"}, {host = "a2"}]     # in ring order; device where a host has several
+    pattern = "ring"        # ring or all_to_all; may be left out, as may start and end (dates and times)
+
+    [[job]]
+    id = "B"
+    hosts = "gpu[01-16]"    # or a list: a rank on every adapter of every host, a ring a rail
+
+    [[host]]
+    name = "gpu01"          # as in the links
+    aliases = ["node-1"]    # as elsewhere, such as in a scheduler's answer
 """
 
 from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.topology.cluster import Knowledge, Link, Placement
-from profiler.errors import BadInput, UsageError
-from profiler.units import parse_rate_bps
+from pipeline.topology.cables import check_ends, read_cable, read_span
+from pipeline.topology.facts import Facts, KnownJob, Seat
+from pipeline.topology.hostlist import expand_hostlist
+from pipeline.topology.patterns import read_pattern
+from profiler.errors import BadInput
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipeline.topology.cluster import Link
 
 __all__ = ["read_cluster_file"]
 
-_TABLES: Final = ("link", "job")
-_LINK_KEYS: Final = ("id", "a", "b", "tier", "capacity")
-_JOB_KEYS: Final = ("id", "ranks")
+_TABLES: Final = ("link", "job", "host")
+_LINK_KEYS: Final = ("id", "a", "b", "tier", "capacity", "state", "valid_from", "valid_to")
+_JOB_KEYS: Final = ("id", "ranks", "hosts", "pattern", "start", "end")
 _RANK_KEYS: Final = ("host", "device", "port")
-_TIERS: Final = ("host", "leaf", "spine")
+_HOST_KEYS: Final = ("name", "aliases")
 
 
-def read_cluster_file(path: str | Path) -> Knowledge:
-    """Read the links and ranks of a cluster file.
+def read_cluster_file(text: str, *, path: Path) -> Facts:
+    """Return the links, jobs and hosts of a cluster file.
 
     Parameters
     ----------
+    text
+        TOML of ``[[link]]``, ``[[job]]`` and ``[[host]]`` tables; see this module's own docstring.
     path
-        TOML file of ``[[link]]`` and ``[[job]]`` tables; see this module's own docstring.
+        Where it was read.
 
     Raises
     ------
     BadInput
-        If the file is missing, is not TOML, or a table, key or value is not what it should be.
+        If it is not TOML, or a table, key or value is not what it should be.
     """
-    path = Path(path)
-    document = _load(path)
+    document = _load(text, path)
     _check_keys(document, known=_TABLES, place=str(path))
-    links = [_link(entry) for entry in _entries(document, "link", path)]
-    if not links and "job" not in document:
+    if not document:
         raise BadInput(f"{path}: no [[link]] table; add one for each cable")
-    _check_unique((link.link_id for link in links), what="link id", place=path)
-    ends = [end for link in links for end in (link.a, link.b)]
-    _check_unique(ends, what="link end", place=path)
-    placements = {}
+    links = tuple(_link(entry) for entry in _entries(document, "link", path))
+    check_ends(links, place=str(path))
+    jobs: dict[str, KnownJob] = {}
     for entry in _entries(document, "job", path):
-        job_id = entry.text("id")
-        if job_id in placements:
-            raise BadInput(f"{entry.place}: id {job_id!r} is given twice; rename one")
-        placements[job_id] = _placements(entry, job_id, ends=ends)
-    every_rank = tuple(rank for ranks in placements.values() for rank in ranks)
-    return Knowledge(links=tuple(links), placements=every_rank, source=str(path))
+        job = _job(entry)
+        if jobs.setdefault(job.job_id, job) is not job:
+            raise BadInput(f"{entry.place}: id {job.job_id!r} is given twice; rename one")
+    aliases = {alias: name for entry in _entries(document, "host", path) for alias, name in _aliases(entry)}
+    return Facts(source=str(path), links=links, jobs=tuple(jobs.values()), aliases=aliases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,80 +95,97 @@ class _Entry:
         if value is None:
             raise BadInput(f'{self.place}: key {key!r} is missing; add {key} = "…"')
         if not isinstance(value, str) or (not value and default is None):
-            raise BadInput(f"{self.place}: {key} = {value!r}: expected a text")
+            raise BadInput(f"{self.place}: {key} = {_shown(value)}: expected a text")
+        return value
+
+    def moment(self, key: str) -> str:
+        value = self.values.get(key)
+        return value.isoformat() if isinstance(value, datetime) else self.text(key, default="")
+
+    def texts(self, key: str) -> list[str]:
+        value = self.values.get(key)
+        if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
+            raise BadInput(f'{self.place}: {key} = {_shown(value)}: expected a list of texts, such as ["a1", "a2"]')
         return value
 
 
-def _load(path: Path) -> dict[str, Any]:
+def _load(text: str, path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}; give the path of a cluster file (TOML)") from None
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: byte {error.start} is not UTF-8 text; a cluster file is TOML") from None
-    except tomllib.TOMLDecodeError as error:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise BadInput(f"{path}: nested too deeply; a cluster file has tables of links and jobs") from None
+    except ValueError as error:  # a TOMLDecodeError is one, and so is a number of thousands of digits
         raise BadInput(f"{path}: {error}; a cluster file is TOML") from None
 
 
 def _entries(document: Mapping[str, Any], table: str, path: Path) -> list[_Entry]:
     rows = document.get(table, [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise BadInput(f"{path}: {table} = {rows!r}: expected [[{table}]] tables")
-    return [_Entry(row, f"{path}: [[{table}]] {i} ({row.get('id', 'no id')})") for i, row in enumerate(rows, start=1)]
+        raise BadInput(f"{path}: {table} = {str(rows)[:60]}: expected [[{table}]] tables")
+    names = (str(row.get("id", row.get("name", "no id"))) for row in rows)
+    return [
+        _Entry(row, f"{path}: [[{table}]] {i} ({name})")
+        for i, (row, name) in enumerate(zip(rows, names, strict=True), 1)
+    ]
 
 
 def _link(entry: _Entry) -> Link:
     _check_keys(entry.values, known=_LINK_KEYS, place=entry.place)
-    tier = entry.values.get("tier")
-    if tier is not None and tier not in _TIERS:
-        raise BadInput(f"{entry.place}: tier = {tier!r}: expected {', '.join(_TIERS)}, or leave it out")
-    a, b = _end(entry, "a"), _end(entry, "b")
-    if a.partition(":")[0] == b.partition(":")[0]:
-        raise BadInput(f"{entry.place}: b = {b!r}: both ends are on one node; a link joins two")
-    try:
-        capacity_bps = parse_rate_bps(entry.text("capacity"))
-    except UsageError as error:
-        raise BadInput(f"{entry.place}: capacity: {error}") from None
-    return Link(link_id=entry.text("id"), a=a, b=b, tier=tier, capacity_bps=capacity_bps)
+    cells = {key: entry.text(key) for key in ("a", "b", "capacity", "id")}
+    cells |= {key: entry.text(key, default="") for key in ("tier", "state")}
+    cells |= {key: entry.moment(key) for key in ("valid_from", "valid_to")}
+    return read_cable(cells, place=entry.place)
 
 
-def _end(entry: _Entry, key: str) -> str:
-    end = entry.text(key)
-    node, _, device = end.partition(":")
-    if not node or not device or ":" in device:
-        raise BadInput(f"{entry.place}: {key} = {end!r}: expected node:device, such as sw1:p1")
-    return end
-
-
-def _placements(entry: _Entry, job_id: str, *, ends: Sequence[str]) -> list[Placement]:
+def _job(entry: _Entry) -> KnownJob:
     _check_keys(entry.values, known=_JOB_KEYS, place=entry.place)
+    if ("ranks" in entry.values) and ("hosts" in entry.values):
+        raise BadInput(f"{entry.place}: has ranks and hosts; give one of them")
+    start_ns, end_ns = read_span(
+        {key: entry.moment(key) for key in ("start", "end")}, ("start", "end"), place=entry.place
+    )
+    return KnownJob(
+        job_id=entry.text("id"),
+        seats=_hosts(entry) if "hosts" in entry.values else _ranks(entry),
+        known="hosts" if "hosts" in entry.values else "ranks",
+        place=entry.place,
+        pattern=read_pattern(entry.text("pattern", default=""), place=entry.place),
+        start_ns=start_ns,
+        end_ns=end_ns,
+    )
+
+
+def _hosts(entry: _Entry) -> tuple[Seat, ...]:
+    listed = entry.values["hosts"]
+    texts = [listed] if isinstance(listed, str) and listed else entry.texts("hosts")
+    try:
+        return tuple(Seat(host=host) for text in texts for host in expand_hostlist(text))
+    except ValueError as error:
+        raise BadInput(f"{entry.place}: hosts = {_shown(listed)}: {error}") from None
+
+
+def _ranks(entry: _Entry) -> tuple[Seat, ...]:
     ranks = entry.values.get("ranks")
     if not isinstance(ranks, list) or not ranks or not all(isinstance(rank, dict) for rank in ranks):
-        raise BadInput(f'{entry.place}: ranks = {ranks!r}: expected a list such as [{{host = "a1", device = "eth0"}}]')
-    return [
-        _placement(_Entry(rank, f"{entry.place}: ranks[{i}]"), job_id, rank=i, ends=ends)
-        for i, rank in enumerate(ranks)
-    ]
+        raise BadInput(
+            f'{entry.place}: ranks = {_shown(ranks)}: expected a list such as [{{host = "a1", device = "eth0"}}]'
+        )
+    return tuple(_seat(_Entry(rank, f"{entry.place}: ranks[{i}]")) for i, rank in enumerate(ranks))
 
 
-def _placement(entry: _Entry, job_id: str, *, rank: int, ends: Sequence[str]) -> Placement:
+def _seat(entry: _Entry) -> Seat:
     _check_keys(entry.values, known=_RANK_KEYS, place=entry.place)
-    host, device = entry.text("host"), entry.text("device", default="")
-    port = entry.text("port", default="")
-    of_host = [end for end in ends if end.partition(":")[0] == host]
-    fitting = [end for end in of_host if _fits(end.partition(":")[2], device=device, port=port)]
-    if len(fitting) != 1:
-        wanted = f"{host}:{device or '*'}" + (f"/{port}" if port else "")
-        found = f"the file has {', '.join(of_host)}" if of_host else f"no link ends at {host}"
-        remedy = "name the device and port of one" if fitting else "correct the rank, or add its link"
-        raise BadInput(f"{entry.place}: {wanted} is the end of {len(fitting)} links, not one ({found}); {remedy}")
-    device, _, port = fitting[0].partition(":")[2].partition("/")
-    return Placement(job_id=job_id, rank=rank, host=host, device=device, port=port)
+    return Seat(host=entry.text("host"), device=entry.text("device", default=""), port=entry.text("port", default=""))
 
 
-def _fits(interface: str, *, device: str, port: str) -> bool:
-    has_device, _, has_port = interface.partition("/")
-    return device in ("", has_device) and port in ("", has_port)
+def _aliases(entry: _Entry) -> list[tuple[str, str]]:
+    _check_keys(entry.values, known=_HOST_KEYS, place=entry.place)
+    return [(alias, entry.text("name")) for alias in entry.texts("aliases")]
+
+
+def _shown(value: object) -> str:
+    """Return the start of a value, as it stands in a message."""
+    return repr(value)[:60]
 
 
 def _check_keys(values: Mapping[str, Any], *, known: Collection[str], place: str) -> None:
@@ -161,12 +193,4 @@ def _check_keys(values: Mapping[str, Any], *, known: Collection[str], place: str
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"expected {', '.join(known)}"
-            raise BadInput(f"{place}: unknown key {key!r}; {hint}")
-
-
-def _check_unique(names: Iterable[str], *, what: str, place: Path) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise BadInput(f"{place}: {what} {name!r} is given twice; each must stand once")
-        seen.add(name)
+            raise BadInput(f"{place}: unknown key {key[:60]!r}; {hint}")

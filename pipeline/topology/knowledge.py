@@ -1,157 +1,107 @@
-"""`read_cluster`: what one or several files know of a network and its jobs, put together.
-
-Each file is told by its content: a cluster file (TOML), output of ``ibnetdiscover``, jobs of Slurm, pods of Kubernetes,
-or a table (CSV) of links or of placements.
-"""
+"""`read_cluster`: what one or several files know of a network and its jobs, put together."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-import orjson
-
-from pipeline.topology.cluster import Cluster, Job, Knowledge, Link, Omission, Placement
-from pipeline.topology.clusterfile import read_cluster_file
-from pipeline.topology.fabric import is_fabric, read_fabric
-from pipeline.topology.pods import is_pods, read_pods
-from pipeline.topology.rails import place_job, rails_of
-from pipeline.topology.routes import route
-from pipeline.topology.slurm import is_slurm, read_slurm
-from pipeline.topology.tables import is_table, read_table
+from pipeline.topology.cluster import Cluster, Direction, Job, Omission
+from pipeline.topology.documents import KINDS, read_facts
+from pipeline.topology.placing import PlacedJob, place_job
+from pipeline.topology.routes import Load, Router, paths_of
+from pipeline.topology.sockets import Sockets
+from pipeline.topology.union import unite_aliases, unite_jobs, unite_links
 from profiler.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pipeline.topology.facts import Facts
 
 __all__ = ["read_cluster"]
 
-_KINDS: Final = (
-    "a cluster file (TOML), output of ibnetdiscover, scontrol show job --json, kubectl get pods -o json, or a table "
-    "(CSV) of links or placements"
-)
 
-
-def read_cluster(*paths: str | Path) -> Cluster:
+def read_cluster(*paths: str | Path, at_ns: int | None = None) -> Cluster:
     """Read what files know of links, jobs and placements, and route the jobs.
 
     Parameters
     ----------
     paths
-        Files, in any order; jobs of one are placed on the links of all.
+        Files; jobs of one are placed on the links of all. Where two contradict each other, that given first is
+        believed, and the other's link or job is an omission.
+    at_ns
+        When the cluster is looked at, UTC epoch ns: of links and jobs with a start or an end, those count that are
+        there then. Without it, those without an end.
 
     Returns
     -------
     Cluster
-        With every job, pod or adapter that could not be used among its omissions, and the reason.
+        With every link, job, pod or adapter that could not be used among its omissions, and the reason.
 
     Raises
     ------
     BadInput
-        If a file cannot be read, or is of no known kind, or two files contradict each other.
+        If a file cannot be read, is of no known kind, or is wrong; or no file has links.
     """
-    parts = [_read(Path(path)) for path in paths]
-    links = _links(parts)
-    placed = _placed(parts, links)
-    omissions = [omission for part in parts for omission in part.omissions]
-    rings: list[Sequence[Placement]] = []
-    jobs = []
-    for job_id, (found, source) in placed.items():
-        if isinstance(found, Omission):
-            omissions.append(found)
-            continue
-        jobs.append(Job(job_id=job_id, n_ranks=len(found), source=source))
-        is_hosted = any(job_id == hosted.job_id for part in parts for hosted in part.hosted)
-        rings += list(rails_of(found)) if is_hosted else [found]
-    try:
-        routed = route(links, rings)
-    except BadInput as error:
-        raise BadInput(f"{', '.join(map(str, paths))}: {error}") from None
+    parts = [read_facts(Path(path)) for path in paths]
+    links, lost_links = unite_links(parts, at_ns=at_ns)
+    if not links:
+        raise BadInput(_no_links(parts, lost_links))
+    jobs, lost_jobs = unite_jobs(parts, at_ns=at_ns)
+    aliases, lost_aliases = unite_aliases(parts)
+    sockets = Sockets(links, aliases=aliases)
+    found = [place_job(job, sockets) for job in jobs]
+    placed = [one for one in found if isinstance(one, PlacedJob)]
+    router = Router(links, hosts={rank.host for one in placed for rank in one.ranks})
+    tried = [(one, _load(one, router)) for one in placed]
+    routed = [(one, load) for one, load in tried if not isinstance(load, Omission)]
     return Cluster(
-        links=links,
-        jobs=tuple(jobs),
-        placements=tuple(rank for ring in rings for rank in ring),
-        paths=routed,
-        omissions=tuple(omissions),
+        links=tuple(links),
+        jobs=tuple(_job(one) for one, _ in routed),
+        placements=tuple(rank for one, _ in routed for rank in one.ranks),
+        paths=tuple(path for job_id, load in _in_order(routed) for path in paths_of(job_id, load)),
+        omissions=(
+            *(omission for part in parts for omission in part.omissions),
+            *lost_links,
+            *lost_aliases,
+            *lost_jobs,
+            *(one for one in found if isinstance(one, Omission)),
+            *(omission for one in placed for omission in one.omissions),
+            *(load for _, load in tried if isinstance(load, Omission)),
+        ),
     )
 
 
-def _read(path: Path) -> Knowledge:
-    """Return what a file knows, whatever kind it is of."""
-    text = _text(path)
-    if text.lstrip().startswith("{"):
-        document = _json(text, path)
-        if is_slurm(document):
-            return read_slurm(document, path=path)
-        if is_pods(document):
-            return read_pods(document, path=path)
-        raise BadInput(f"{path}: JSON that is neither jobs of Slurm nor pods; give {_KINDS}")
-    if is_fabric(text):
-        return read_fabric(text, path=path)
-    if is_table(text):
-        return read_table(text, path=path)
-    return read_cluster_file(path)
+def _no_links(parts: Sequence[Facts], lost: Sequence[Omission]) -> str:
+    sources = ", ".join(part.source for part in parts)
+    if lost:
+        return f"{sources}: no links that are there: {lost[0].what}: {lost[0].why}; correct their times"
+    return f"{sources}: no links; add the file that has them: {KINDS}"
 
 
-def _text(path: Path) -> str:
+def _load(placed: PlacedJob, router: Router) -> Load | Omission:
+    """Return the load of all groups of a job's ranks, or why there is none."""
+    total: defaultdict[tuple[str, Direction], float] = defaultdict(float)
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}; give the path of {_KINDS}") from None
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: byte {error.start} is not UTF-8 text; give {_KINDS}") from None
+        for group in placed.groups:
+            for place, share in router.group_load(group, placed.job.pattern).items():
+                total[place] += share
+    except BadInput as error:
+        return Omission(what=f"job {placed.job.job_id}", why=f"{error}; see {placed.job.place}")
+    return dict(total)
 
 
-def _json(text: str, path: Path) -> Mapping[str, Any]:
-    try:
-        document: Mapping[str, Any] = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise BadInput(f"{path}: JSON damaged or cut ({error}); fetch it again") from None
-    return document
+def _job(placed: PlacedJob) -> Job:
+    job = placed.job
+    return Job(
+        job_id=job.job_id,
+        n_ranks=len(placed.ranks),
+        source=job.place.partition(": ")[0],
+        pattern=job.pattern,
+        start_ns=job.start_ns,
+        end_ns=job.end_ns,
+    )
 
 
-def _links(parts: Sequence[Knowledge]) -> tuple[Link, ...]:
-    """Return the links of all files; those of one name must agree."""
-    links: dict[str, Link] = {}
-    for part in parts:
-        for link in part.links:
-            if links.setdefault(link.link_id, link) != link:
-                raise BadInput(f"{part.source}: link {link.link_id!r} differs from one of another file; correct one")
-    if not links:
-        sources = ", ".join(part.source for part in parts)
-        raise BadInput(f"{sources}: no links; add the file that has them: {_KINDS}")
-    seen: dict[str, str] = {}
-    for link in links.values():
-        for end in (link.a, link.b):
-            if seen.setdefault(end, link.link_id) != link.link_id:
-                raise BadInput(f"link end {end!r} is given twice, in links {seen[end]!r} and {link.link_id!r}")
-    return tuple(links.values())
-
-
-def _placed(parts: Sequence[Knowledge], links: Sequence[Link]) -> dict[str, tuple[Sequence[Placement] | Omission, str]]:
-    """Return each job's ranks, or why it has none, and its file."""
-    ends: defaultdict[str, list[str]] = defaultdict(list)
-    for link in links:
-        for end in (link.a, link.b):
-            ends[end.partition(":")[0]].append(end)
-    found: dict[str, tuple[Sequence[Placement] | Omission, str]] = {}
-    for part in parts:
-        for job_id, ranks in _ranks(part, ends):
-            if job_id in found:
-                raise BadInput(f"{part.source}: job {job_id!r} is in {found[job_id][1]} too; leave one out")
-            found[job_id] = (ranks, part.source)
-    return found
-
-
-def _ranks(part: Knowledge, ends: dict[str, list[str]]) -> Iterator[tuple[str, Sequence[Placement] | Omission]]:
-    by_job: dict[str, list[Placement]] = {}
-    for placement in part.placements:
-        by_job.setdefault(placement.job_id, []).append(placement)
-    for job_id, ranks in by_job.items():
-        lost = next((rank for rank in ranks if rank.end not in ends.get(rank.host, ())), None)
-        why = f"no link ends at {lost.end}, where its rank {lost.rank} is" if lost else ""
-        yield job_id, Omission(what=f"job {job_id}", why=why) if lost else ranks
-    for hosted in part.hosted:
-        yield hosted.job_id, place_job(hosted, ends)
+def _in_order(routed: Sequence[tuple[PlacedJob, Load]]) -> list[tuple[str, Load]]:
+    return sorted(((one.job.job_id, load) for one, load in routed), key=lambda pair: pair[0])

@@ -5,84 +5,98 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.topology.cluster import HostedJob, Knowledge, Omission
+from pipeline.topology.cluster import Omission
+from pipeline.topology.facts import Facts, KnownJob, Seat
+from pipeline.topology.podlabels import devices_of, job_of, order_of, why_no_rank
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["is_pods", "read_pods"]
 
-_JOB_LABELS: Final = (
-    "training.kubeflow.org/job-name",
-    "volcano.sh/job-name",
-    "jobset.sigs.k8s.io/jobset-name",
-    "leaderworkerset.sigs.k8s.io/name",
-    "ray.io/cluster",
-    "batch.kubernetes.io/job-name",
-    "job-name",
-)
-"""Labels by which operators mark the pods of one job, the most telling first."""
-_RANK_LABELS: Final = (
-    "training.kubeflow.org/replica-index",
-    "volcano.sh/task-index",
-    "leaderworkerset.sigs.k8s.io/worker-index",
-    "batch.kubernetes.io/job-completion-index",
-)
+_POD: Final = "Pod"
+_MAX_WORDS: Final = 160
+"""Characters of what the scheduler says of a pod that waits."""
 
 
 def is_pods(document: object) -> bool:
-    """Return whether a JSON document is a list of pods."""
-    items = document.get("items") if isinstance(document, Mapping) else None
-    return isinstance(items, list) and all(
-        isinstance(item, Mapping) and isinstance(item.get("spec"), Mapping) and item.get("kind", "Pod") == "Pod"
-        for item in items
-    )
+    """Return whether a JSON document is a pod, or a list with pods."""
+    if not isinstance(document, Mapping):
+        return False
+    items = document.get("items")
+    if not isinstance(items, list):
+        return document.get("kind") == _POD
+    return document.get("kind") in ("List", "PodList") or any(_is_pod(item) for item in items)
 
 
-def read_pods(document: Mapping[str, Any], *, path: Path) -> Knowledge:
-    """Return the jobs whose pods run, each with the nodes of its pods in order of their index."""
-    pods: dict[str, list[tuple[int, str, str]]] = {}
+def read_pods(document: Mapping[str, Any], *, path: Path) -> Facts:
+    """Return the jobs whose pods run, each with the nodes of its pods in order of their rank."""
+    jobs: dict[str, list[Mapping[str, Any]]] = {}
     omissions = []
-    for item in document["items"]:
-        metadata = item.get("metadata") or {}
-        name = f"{metadata.get('namespace', 'default')}/{metadata.get('name', '?')}"
-        job, why = _job(metadata), _why_not(item)
-        if job is None:
-            why = why or "no label names its job, and nothing owns it"
-        if why or job is None:
-            omissions.append(Omission(what=f"pod {name}", why=why))
+    items = document["items"] if isinstance(document.get("items"), list) else [document]
+    for i, item in enumerate(items, start=1):
+        what = f"pod {_name(item)}" if _is_pod(item) else f"item {i} of {path}"
+        if why := _why_not(item):
+            omissions.append(Omission(what=what, why=why))
             continue
-        key = f"{metadata.get('namespace', 'default')}/{job}"
-        pods.setdefault(key, []).append((_rank(metadata), name, item["spec"]["nodeName"]))
-    hosted = [
-        HostedJob(job_id=job, hosts=tuple(dict.fromkeys(node for _, _, node in sorted(members))), source=str(path))
-        for job, members in pods.items()
-    ]
-    return Knowledge(hosted=tuple(hosted), omissions=tuple(omissions), source=str(path))
+        metadata = item["metadata"]
+        jobs.setdefault(f"{_namespace(metadata)}/{job_of(metadata)}", []).append(item)
+    if not jobs and not omissions:
+        omissions.append(Omission(what=str(path), why="it lists no pods"))
+    known = tuple(_job(job, pods, path, omissions) for job, pods in jobs.items())
+    return Facts(source=str(path), jobs=known, omissions=tuple(omissions))
 
 
-def _why_not(item: Mapping[str, Any]) -> str:
-    """Return why a pod sends nothing; empty if it may."""
-    phase = (item.get("status") or {}).get("phase")
+def _job(job_id: str, pods: list[Mapping[str, Any]], path: Path, omissions: list[Omission]) -> KnownJob:
+    pods.sort(key=lambda pod: order_of(pod["metadata"]))
+    seats = dict.fromkeys(seat for pod in pods for seat in _seats(pod, omissions))
+    return KnownJob(job_id=job_id, seats=tuple(seats), known="hosts", place=f"{path}: pod {_name(pods[0])}")
+
+
+def _seats(pod: Mapping[str, Any], omissions: list[Omission]) -> Iterator[Seat]:
+    host = pod["spec"]["nodeName"]
+    try:
+        devices = devices_of(pod["metadata"])
+    except ValueError as error:
+        why = f"its network-status is damaged ({error}); all adapters of its node are taken for its"
+        omissions.append(Omission(what=f"devices of pod {_name(pod)}", why=why))
+        devices = []
+    yield from (Seat(host=host, device=device) for device in devices)
+    if not devices:
+        yield Seat(host=host)
+
+
+def _is_pod(item: object) -> bool:
+    if not isinstance(item, Mapping) or item.get("kind", _POD) != _POD:
+        return False
+    return isinstance(item.get("spec"), Mapping) and isinstance(item.get("metadata"), Mapping)
+
+
+def _why_not(item: object) -> str:
+    """Return why an item is no rank of a job that runs; empty if it may be one."""
+    if not isinstance(item, Mapping) or not _is_pod(item):
+        return "it is no pod"
+    status = item.get("status")
+    phase = status.get("phase") if isinstance(status, Mapping) else None
     if phase != "Running":
-        return f"its phase is {phase or 'not told'}"
-    return "" if isinstance(item["spec"].get("nodeName"), str) else "it is on no node"
+        return f"its phase is {phase or 'not told'}{_waits(status)}"
+    node = item["spec"].get("nodeName")
+    return why_no_rank(item["metadata"]) if isinstance(node, str) and node else "it is on no node"
 
 
-def _job(metadata: Mapping[str, Any]) -> str | None:
-    """Return the job of a pod, by its labels, else by what owns it."""
-    labels = metadata.get("labels") or {}
-    owners = metadata.get("ownerReferences") or []
-    named = (str(labels[label]) for label in _JOB_LABELS if labels.get(label))
-    return next(named, None) or next(_owners(owners), None)
+def _waits(status: object) -> str:
+    """Return what the scheduler says of a pod that is on no node yet."""
+    conditions = status.get("conditions") if isinstance(status, Mapping) else None
+    for condition in conditions if isinstance(conditions, list) else ():
+        if isinstance(condition, Mapping) and condition.get("status") == "False" and condition.get("message"):
+            return f": {str(condition['message'])[:_MAX_WORDS]}"
+    return ""
 
 
-def _owners(owners: object) -> Iterator[str]:
-    for owner in owners if isinstance(owners, list) else ():
-        if isinstance(owner, Mapping) and owner.get("kind") not in ("DaemonSet", "Node") and owner.get("name"):
-            yield str(owner["name"])
+def _namespace(metadata: Mapping[str, Any]) -> str:
+    return str(metadata.get("namespace", "default"))
 
 
-def _rank(metadata: Mapping[str, Any]) -> int:
-    labels = metadata.get("labels") or {}
-    return next((int(labels[label]) for label in _RANK_LABELS if str(labels.get(label, "")).isdigit()), 0)
+def _name(pod: Mapping[str, Any]) -> str:
+    metadata = pod["metadata"]
+    return f"{_namespace(metadata)}/{metadata.get('name', '?')}"

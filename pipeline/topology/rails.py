@@ -1,73 +1,45 @@
-"""Jobs of which the hosts alone are known: a rank on each adapter, and one all-reduce ring a rail."""
+"""`rails_of`: the adapters that hosts have in common, each a rail."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Final
 
-from pipeline.topology.cluster import HostedJob, Omission, Placement
+__all__ = ["natural", "rails_of"]
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["place_job", "rails_of"]
+MAX_SHOWN: Final = 4
+"""A message lists so many adapters of a host."""
 
 
-def place_job(job: HostedJob, ends: Mapping[str, Sequence[str]]) -> list[Placement] | Omission:
-    """Return the ranks of a job, or why it cannot be placed.
+def rails_of(usable: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    """Return each rail: an interface of each host, of one name; where each host has but one, whatever its name.
 
     Parameters
     ----------
-    job
-        Hosts, in order of rank.
-    ends
-        Ends of links, ``node:device`` or ``node:device/port``, by node.
+    usable
+        Interfaces by host.
 
-    Returns
-    -------
-    placements
-        A rank on each adapter that all hosts have: those of one adapter (a rail) follow each other, in order of the
-        hosts, since collectives keep to rails [1]_.
-
-    References
-    ----------
-    .. [1] W. Wang et al., "Rail-only: A low-cost high-performance network for training LLMs", HOTI 2024.
+    Raises
+    ------
+    LookupError
+        If hosts have several interfaces, and none of a name that all have.
     """
-    missing = [host for host in job.hosts if host not in ends]
-    what = f"job {job.job_id}"
-    if missing:
-        others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        return Omission(what=what, why=f"no link ends at its host {missing[0]}{others}")
-    if len(job.hosts) == 1:
-        return Omission(what=what, why=f"runs on one host, {job.hosts[0]}, and sends nothing over links")
-    ports = [{end.partition(":")[2] for end in ends[host]} for host in job.hosts]
-    common = set.intersection(*ports)
-    if not common and all(len(of_host) == 1 for of_host in ports):
-        rails = [[min(of_host) for of_host in ports]]
-    elif common:
-        rails = [[port] * len(ports) for port in sorted(common, key=_natural)]
-    else:
-        return Omission(what=what, why="its hosts have several adapters each, and none of a name that all have")
-    return [
-        _placement(job.job_id, i_rail * len(job.hosts) + i_host, host, interface)
-        for i_rail, rail in enumerate(rails)
-        for i_host, (host, interface) in enumerate(zip(job.hosts, rail, strict=True))
-    ]
+    common = set.intersection(*(set(interfaces) for interfaces in usable.values()))
+    if common:
+        return [dict.fromkeys(usable, interface) for interface in sorted(common, key=natural)]
+    if all(len(interfaces) == 1 for interfaces in usable.values()):
+        return [{host: interfaces[0] for host, interfaces in usable.items()}]
+    first = next(iter(usable))
+    other = min(usable, key=lambda host: len(set(usable[host]) & set(usable[first])))
+    shown = "; ".join(f"{host} has {', '.join(usable[host][:MAX_SHOWN])}" for host in (first, other))
+    raise LookupError(
+        f"its hosts have several adapters each, and none of a name that all have ({shown}); say which in a table of "
+        "placements"
+    )
 
 
-def rails_of(placements: Sequence[Placement]) -> Iterator[Sequence[Placement]]:
-    """Yield the ring of each rail of a job that `place_job` placed."""
-    n_hosts = len({placement.host for placement in placements})
-    for first in range(0, len(placements), n_hosts):
-        yield placements[first : first + n_hosts]
-
-
-def _placement(job_id: str, rank: int, host: str, interface: str) -> Placement:
-    device, _, port = interface.partition("/")
-    return Placement(job_id=job_id, rank=rank, host=host, device=device, port=port)
-
-
-def _natural(text: str) -> list[tuple[int, str]]:
-    """Return what sorts ``mlx5_10`` after ``mlx5_9``."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text)]
+def natural(text: str) -> list[tuple[int, str]]:
+    """Return what sorts ``mlx5_10`` after ``mlx5_9``: a number by how many digits it has, then by them."""
+    parts = [part.lstrip("0") if i % 2 else part for i, part in enumerate(re.split(r"([0-9]+)", text))]
+    return [(len(part) if i % 2 else -1, part) for i, part in enumerate(parts)]

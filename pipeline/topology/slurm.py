@@ -1,115 +1,185 @@
-"""Jobs and their nodes from Slurm: ``scontrol show job --json``, or the REST interface's list of jobs."""
+"""Jobs and their nodes from Slurm, in JSON.
+
+``scontrol show job --json``, ``squeue --json``, ``sacct --json``, or what the REST interface answers, whatever the
+version of its data parser: numbers plain or as ``{"set", "infinite", "number"}``, states one or several.
+"""
 
 from __future__ import annotations
 
-import itertools
-import re
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from pipeline.topology.cluster import HostedJob, Knowledge, Omission
+from pipeline.topology.cluster import Omission
+from pipeline.topology.facts import Facts, KnownJob, Seat
+from pipeline.topology.hostlist import expand_hostlist
 from profiler.errors import BadInput
+from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["expand_hostlist", "is_slurm", "read_slurm"]
+__all__ = ["is_slurm", "read_slurm"]
 
 _RUNNING: Final = "RUNNING"
-MAX_NODES: Final = 1_000_000
-"""Nodes of one job; a longer list is a mistake, or meant to fill memory."""
-_PART: Final = re.compile(r"([^,\[\]]*)(?:\[([^\]]*)\])?")
+_LATEST_S: Final = 2**33
+"""Seconds since the epoch, in the year 2242; more is no time of a job."""
+_MAX_ID: Final = 64
+"""Characters of the name of a job."""
+_UNREAL_IDS: Final = (None, 0, "0")
+"""What stands where a job is of no array, or of no heterogeneous job."""
 
 
 def is_slurm(document: object) -> bool:
     """Return whether a JSON document is a list of jobs of Slurm."""
     jobs = document.get("jobs") if isinstance(document, Mapping) else None
-    return isinstance(jobs, list) and all(isinstance(job, Mapping) and "job_id" in job for job in jobs)
+    if not isinstance(jobs, list):
+        return False
+    return not jobs or any(isinstance(job, Mapping) and "job_id" in job for job in jobs)
 
 
-def read_slurm(document: Mapping[str, Any], *, path: Path) -> Knowledge:
+def read_slurm(document: Mapping[str, Any], *, path: Path) -> Facts:
     """Return the jobs that run, each with its nodes; others are omitted, with their state.
+
+    The parts of a heterogeneous job are one job, of the name of its first.
 
     Raises
     ------
     BadInput
-        If a list of nodes cannot be read.
+        If there is no job, but an error of Slurm.
     """
-    hosted, omissions = [], []
-    for job in document["jobs"]:
-        job_id, states = str(_number(job["job_id"])), _states(job.get("job_state"))
-        hosts = tuple(_hosts(job, path=path, job_id=job_id))
-        if _RUNNING not in states:
-            omissions.append(Omission(what=f"job {job_id}", why=f"its state is {', '.join(states) or 'not told'}"))
-        elif not hosts:
-            omissions.append(Omission(what=f"job {job_id}", why="no nodes are given"))
+    complaints = [_complaint(error) for error in _listed(document.get("errors"))]
+    if complaints and not document["jobs"]:
+        raise BadInput(f"{path}: no jobs; Slurm says: {complaints[0]}; ask it again")
+    omissions = [Omission(what=str(path), why=f"Slurm says: {complaint}") for complaint in complaints]
+    parts: dict[str, list[_Part]] = {}
+    for i, job in enumerate(document["jobs"], start=1):
+        part = _part(job)
+        if part is None:
+            omissions.append(Omission(what=f"entry {i} of jobs in {path}", why="it is no job: it has no job_id"))
         else:
-            hosted.append(HostedJob(job_id=job_id, hosts=hosts, source=str(path)))
-    return Knowledge(hosted=tuple(hosted), omissions=tuple(omissions), source=str(path))
+            parts.setdefault(part.of_job, []).append(part)
+    if not parts:
+        omissions.append(Omission(what=str(path), why="it lists no jobs"))
+    found = [
+        _joined(of_job, sorted(members, key=lambda part: part.offset), path=path) for of_job, members in parts.items()
+    ]
+    jobs = tuple(one for one in found if isinstance(one, KnownJob))
+    omissions += [one for one in found if isinstance(one, Omission)]
+    return Facts(source=str(path), jobs=jobs, omissions=tuple(omissions))
 
 
-def expand_hostlist(text: str) -> Iterator[str]:
-    """Yield the nodes of Slurm's list expression.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """One entry of the list: a job, or a part of a heterogeneous one."""
 
-    Raises
-    ------
-    ValueError
-        If it is none, or has more than `MAX_NODES` nodes.
-
-    Examples
-    --------
-    >>> list(expand_hostlist("gpu[01-03,7],login,r[1-2]n[0-1]"))
-    ['gpu01', 'gpu02', 'gpu03', 'gpu7', 'login', 'r1n0', 'r1n1', 'r2n0', 'r2n1']
-    """
-    n_nodes = 0
-    for expression in _split(text):
-        factors = []
-        for prefix, ranges in _PART.findall(expression):
-            factors.append([prefix])
-            if ranges:
-                factors.append(list(_numbers(ranges)))
-        for parts in itertools.product(*factors):
-            n_nodes += 1
-            if n_nodes > MAX_NODES:
-                raise ValueError(f"more than {MAX_NODES} nodes")
-            yield "".join(parts)
+    label: str
+    of_job: str
+    offset: int
+    states: tuple[str, ...]
+    reason: str
+    nodes: str
+    start_ns: int | None
 
 
-def _split(text: str) -> Iterator[str]:
-    """Yield what stands between commas that are not in brackets."""
-    if text.count("[") != text.count("]"):
-        raise ValueError("brackets that do not match")
-    for expression in re.split(r",(?![^\[]*\])", text):
-        if expression.strip():
-            yield expression.strip()
+def _part(job: object) -> _Part | None:
+    if not isinstance(job, Mapping) or _number(job.get("job_id")) is None:
+        return None
+    job_id = str(_number(job["job_id"]))
+    array, task = _number(_inner(job, "array", "job_id")), _number(_inner(job, "array", "task_id"))
+    leader = _number(_inner(job, "het", "job_id"))
+    offset = _number(_inner(job, "het", "job_offset"))
+    is_task = array not in _UNREAL_IDS and task is not None
+    return _Part(
+        label=f"job {job_id} ({array}_{task})" if is_task else f"job {job_id}",
+        of_job=job_id if leader in _UNREAL_IDS else str(leader),
+        offset=offset if isinstance(offset, int) else 0,
+        states=_states(job),
+        reason=str(job.get("state_reason") or ""),
+        nodes=_nodes(job),
+        start_ns=_start_ns(job),
+    )
 
 
-def _numbers(ranges: str) -> Iterator[str]:
-    for part in ranges.split(","):
-        first, dash, last = part.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise ValueError(f"{part!r} is no number and no range")
-        if not dash:
-            yield first
-            continue
-        if int(last) - int(first) >= MAX_NODES:
-            raise ValueError(f"{part!r} is more than {MAX_NODES} nodes")
-        yield from (str(number).zfill(len(first)) for number in range(int(first), int(last) + 1))
+def _joined(of_job: str, parts: Sequence[_Part], *, path: Path) -> KnownJob | Omission:
+    """Return a job of all its parts, or why it is of no use."""
+    seats: dict[Seat, None] = {}
+    for part in parts:
+        if _RUNNING not in part.states:
+            return Omission(what=part.label, why=_state(part))
+        try:
+            hosts = [Seat(host=host) for host in expand_hostlist(part.nodes)]
+        except ValueError as error:
+            return Omission(what=part.label, why=f"{path}: nodes = {part.nodes[:80]!r}: {error}")
+        if not hosts:
+            return Omission(what=part.label, why="it runs, and no nodes are given")
+        seats |= dict.fromkeys(hosts)
+    return KnownJob(
+        job_id=of_job,
+        seats=tuple(seats),
+        known="hosts",
+        place=f"{path}: {parts[0].label}",
+        start_ns=parts[0].start_ns,
+    )
 
 
-def _hosts(job: Mapping[str, Any], *, path: Path, job_id: str) -> Iterator[str]:
-    nodes = job.get("nodes")
-    try:
-        yield from expand_hostlist(nodes if isinstance(nodes, str) else "")
-    except ValueError as error:
-        raise BadInput(f"{path}: job {job_id}: nodes = {str(nodes)[:80]!r}: {error}") from None
+def _state(part: _Part) -> str:
+    reason = f" ({part.reason})" if part.reason not in ("", "None") else ""
+    return f"its state is {', '.join(part.states) or 'not told'}{reason}"
 
 
-def _states(given: object) -> list[str]:
-    """Return a job's states; newer versions give a list."""
-    return [given] if isinstance(given, str) else [str(state) for state in given] if isinstance(given, list) else []
+def _states(job: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a job's states: one or a list; of sacct, those of now."""
+    given = job.get("job_state")
+    if given is None:
+        given = _mapping(job.get("state")).get("current")
+    return (given,) if isinstance(given, str) else tuple(str(state) for state in _listed(given))
 
 
-def _number(given: object) -> object:
-    """Return a number, which newer versions wrap in an object."""
-    return given.get("number") if isinstance(given, Mapping) else given
+def _nodes(job: Mapping[str, Any]) -> str:
+    """Return the list of nodes; where it is left blank, that of the resources, which newer versions nest."""
+    resources = job.get("job_resources")
+    inner = _mapping(resources).get("nodes")
+    candidates = (job.get("nodes"), inner, _mapping(inner).get("list"))
+    return next((nodes for nodes in candidates if isinstance(nodes, str) and nodes), "")
+
+
+def _start_ns(job: Mapping[str, Any]) -> int | None:
+    given = job.get("start_time")
+    if given is None:
+        given = _mapping(job.get("time")).get("start")
+    start_s = _number(given)
+    return start_s * NS_PER_S if isinstance(start_s, int) and 0 < start_s < _LATEST_S else None
+
+
+def _inner(job: Mapping[str, Any], group: str, key: str) -> object:
+    """Return ``array_job_id``, which sacct calls ``array: {job_id}``; the like of ``het``."""
+    flat = job.get(f"{group}_{key}")
+    return _mapping(job.get(group)).get(key) if flat is None else flat
+
+
+def _number(given: object) -> int | str | None:
+    """Return a number, which newer versions wrap in an object, and None where none is set."""
+    if isinstance(given, Mapping):
+        given = given.get("number") if given.get("set", True) and not given.get("infinite") else None
+    return given if _is_id(given) else None
+
+
+def _is_id(given: object) -> TypeGuard[int | str]:
+    """Return whether a value may be a number or a name."""
+    if isinstance(given, str):
+        return 0 < len(given) <= _MAX_ID
+    return isinstance(given, int) and not isinstance(given, bool)
+
+
+def _complaint(error: object) -> str:
+    parts = (_mapping(error).get(key) for key in ("description", "error", "source"))
+    return ": ".join(str(part) for part in parts if part)[:200] or str(error)[:200]
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _listed(value: object) -> Iterator[object]:
+    yield from value if isinstance(value, list) else ()

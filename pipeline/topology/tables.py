@@ -1,88 +1,199 @@
-"""Links and placements from tables (CSV), as spreadsheets and inventories give them."""
+"""Links, ports, jobs, placements and hosts from tables (CSV), as spreadsheets, inventories and `offbeat sql` give them.
+
+===========  ================================================  ====================================================
+table        columns                                           may have
+===========  ================================================  ====================================================
+links        link, a, b (node:device), capacity                tier, state, valid_from, valid_to
+ports        host, device, switch, switch_port, capacity       port, tier, state, valid_from, valid_to
+jobs         job, hosts (``gpu[01-16]``, or apart by spaces)   pattern, start, end
+placements   job, host; a row a rank, in order                 rank, device, port
+hosts        host, alias                                       any other
+===========  ================================================  ====================================================
+
+Columns may be called as in the lake: ``link_id``, ``job_id``, ``capacity_bps``, ``valid_from_ns``.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from pipeline.topology.cluster import HostedJob, Knowledge, Link, Placement
-from profiler.errors import BadInput, UsageError
-from profiler.units import parse_rate_bps
+from pipeline.topology.cables import check_ends, read_cable, read_span
+from pipeline.topology.facts import Facts, KnownJob, Seat
+from pipeline.topology.hostlist import expand_hostlist
+from pipeline.topology.patterns import read_pattern
+from profiler.errors import BadInput
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pipeline.topology.cluster import Link
+
 __all__ = ["is_table", "read_table"]
 
-_LINK_COLUMNS: Final = ("link", "a", "b", "capacity")
-_JOB_COLUMNS: Final = ("job", "host")
+_Row = tuple[str, dict[str, str]]
+"""Where a row stands, and its cells by column."""
+
+_LAKE_NAMES: Final = {"link_id": "link", "job_id": "job", "capacity_bps": "capacity"}
+_DELIMITERS: Final = ",;\t|"
+_HEAD: Final = 10_000
+"""Characters within which the header ends."""
+_MAX_RANK: Final = 9
+"""Digits of a rank."""
 
 
 def is_table(text: str) -> bool:
-    """Return whether a text begins with the header of a table of links or of placements."""
-    columns = _columns(text)
-    return set(_LINK_COLUMNS) <= columns or set(_JOB_COLUMNS) <= columns
+    """Return whether a text begins with the header of a table that is known here."""
+    return _kind(_columns(text)) is not None
 
 
-def read_table(text: str, *, path: Path) -> Knowledge:
-    """Return the links or the placements of a table.
-
-    A table of links has the columns ``link``, ``a``, ``b`` (``node:device``), ``capacity`` (``400Gbps``) and may have
-    ``tier``; one of placements has ``job`` and ``host`` and may have ``device`` and ``port``: a row a rank, in order.
+def read_table(text: str, *, path: Path) -> Facts:
+    """Return what a table knows; see this module's own docstring.
 
     Raises
     ------
     BadInput
         If a cell is missing or wrong: file, line, column, value.
     """
-    if set(_LINK_COLUMNS) <= _columns(text):
-        return Knowledge(links=tuple(_links(text, path)), source=str(path))
-    ranks = list(_rows(text, path, needed=_JOB_COLUMNS))
-    if all(row.get("device") for _, row in ranks):
-        return Knowledge(placements=tuple(_placements(ranks)), source=str(path))
-    hosts: dict[str, dict[str, None]] = {}
-    for _, row in ranks:
-        hosts.setdefault(row["job"], {})[row["host"]] = None
-    hosted = [HostedJob(job_id=job, hosts=tuple(of_job), source=str(path)) for job, of_job in hosts.items()]
-    return Knowledge(hosted=tuple(hosted), source=str(path))
+    kind = _kind(_columns(text))
+    if kind is None:
+        raise BadInput(f"{path}: its columns are of no table that is known; expected those of {', '.join(_TABLES)}")
+    needed, read = _TABLES[kind]
+    return read(list(_rows(text, path, needed=needed)), str(path))
 
 
-def _columns(text: str) -> set[str]:
-    return {name.strip() for name in next(csv.reader(io.StringIO(text[:10_000])), [])}
+def _kind(columns: Sequence[str]) -> str | None:
+    return next((kind for kind, (needed, _) in _TABLES.items() if set(needed) <= set(columns)), None)
 
 
-def _links(text: str, path: Path) -> Iterator[Link]:
-    for place, row in _rows(text, path, needed=_LINK_COLUMNS):
-        for end in ("a", "b"):
-            node, _, device = row[end].partition(":")
-            if not node or not device or ":" in device:
-                raise BadInput(f"{place}: {end} = {row[end]!r}: expected node:device, such as sw1:p1")
+def _columns(text: str) -> list[str]:
+    head = text[:_HEAD].lstrip("\ufeff")
+    names = next(csv.reader(io.StringIO(head), delimiter=_delimiter(head)), [])
+    return [_LAKE_NAMES.get(name.strip().lower(), name.strip().lower()) for name in names]
+
+
+def _delimiter(text: str) -> str:
+    """Return what parts the header; spreadsheets of several countries write semicolons."""
+    header = text.partition("\n")[0]
+    return max(_DELIMITERS, key=header.count)
+
+
+def _rows(text: str, path: Path, *, needed: tuple[str, ...]) -> Iterator[_Row]:
+    """Yield each row that is not blank; every needed cell is there."""
+    text = text.lstrip("\ufeff")
+    reader = csv.reader(io.StringIO(text), delimiter=_delimiter(text[:_HEAD]), skipinitialspace=True)
+    columns = _columns(text)
+    next(reader)
+    try:
+        for cells in reader:
+            place = f"{path}: line {reader.line_num}"
+            row = dict(zip(columns, (cell.strip() for cell in cells), strict=False))
+            if len(cells) > len(columns):
+                raise BadInput(f"{place}: {len(cells)} cells under {len(columns)} columns; quote cells with commas")
+            if not any(row.values()):
+                continue
+            for column in needed:
+                if not row.get(column):
+                    raise BadInput(f"{place}: column {column} is empty; every row needs it")
+            yield place, row
+    except csv.Error as error:
+        raise BadInput(f"{path}: line {reader.line_num}: {error}; write the table as CSV again") from None
+
+
+def _links(rows: list[_Row], source: str) -> Facts:
+    links = tuple(read_cable({**row, "id": row["link"]}, place=place) for place, row in rows)
+    check_ends(links, place=source)
+    return Facts(source=source, links=links)
+
+
+def _ports(rows: list[_Row], source: str) -> Facts:
+    links = tuple(_port(row, place) for place, row in rows)
+    check_ends(links, place=source)
+    return Facts(source=source, links=links)
+
+
+def _port(row: dict[str, str], place: str) -> Link:
+    port = f"/{row['port']}" if row.get("port") else ""
+    a, b = f"{row['host']}:{row['device']}{port}", f"{row['switch']}:{row['switch_port']}"
+    cells = {**row, "id": f"{a}--{b}", "a": a, "b": b, "tier": row.get("tier") or "host"}
+    return read_cable(cells, place=place)
+
+
+def _jobs(rows: list[_Row], source: str) -> Facts:
+    jobs: dict[str, KnownJob] = {}
+    for place, row in rows:
         try:
-            capacity_bps = parse_rate_bps(row["capacity"])
-        except UsageError as error:
-            raise BadInput(f"{place}: capacity: {error}") from None
-        yield Link(link_id=row["link"], a=row["a"], b=row["b"], capacity_bps=capacity_bps, tier=row.get("tier") or None)
-
-
-def _placements(ranks: list[tuple[str, dict[str, str]]]) -> Iterator[Placement]:
-    n_ranks: dict[str, int] = {}
-    for _, row in ranks:
-        rank = n_ranks.setdefault(row["job"], 0)
-        n_ranks[row["job"]] += 1
-        yield Placement(
-            job_id=row["job"], rank=rank, host=row["host"], device=row["device"], port=row.get("port") or ""
+            hosts = [host for text in row["hosts"].split() for host in expand_hostlist(text)]
+        except ValueError as error:
+            raise BadInput(f"{place}: hosts = {row['hosts'][:60]!r}: {error}") from None
+        start_ns, end_ns = read_span(row, ("start", "end"), place=place)
+        if row["job"] in jobs:
+            raise BadInput(f"{place}: job {row['job']!r} is given twice; rename one")
+        jobs[row["job"]] = KnownJob(
+            job_id=row["job"],
+            seats=tuple(Seat(host=host) for host in hosts),
+            known="hosts",
+            place=place,
+            pattern=read_pattern(row.get("pattern", ""), place=place),
+            start_ns=start_ns,
+            end_ns=end_ns,
         )
+    return Facts(source=source, jobs=tuple(jobs.values()))
 
 
-def _rows(text: str, path: Path, *, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield each row with its place; every needed cell is there."""
-    reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
-    for row in reader:
-        place = f"{path}: line {reader.line_num}"
-        cells = {str(name).strip(): (cell or "").strip() for name, cell in row.items() if isinstance(cell, str | None)}
-        for column in needed:
-            if not cells.get(column):
-                raise BadInput(f"{place}: column {column} is empty; every row needs it")
-        yield place, cells
+def _placements(rows: list[_Row], source: str) -> Facts:
+    by_job: dict[str, list[_Row]] = {}
+    for place, row in rows:
+        by_job.setdefault(row["job"], []).append((place, row))
+    return Facts(source=source, jobs=tuple(_placed(job, _in_order(ranks)) for job, ranks in by_job.items()))
+
+
+def _placed(job_id: str, rows: list[_Row]) -> KnownJob:
+    seats = tuple(Seat(host=row["host"], device=row.get("device", ""), port=row.get("port", "")) for _, row in rows)
+    known_ranks = any(seat.device for seat in seats)
+    return KnownJob(
+        job_id=job_id,
+        seats=seats if known_ranks else tuple(dict.fromkeys(seats)),
+        known="ranks" if known_ranks else "hosts",
+        place=rows[0][0],
+    )
+
+
+def _in_order(rows: list[_Row]) -> list[_Row]:
+    """Return a job's rows in order of rank, where ranks are given; each stands once, from 0 on."""
+    if not any(row.get("rank") for _, row in rows):
+        return rows
+    by_rank: dict[int, _Row] = {}
+    for place, row in rows:
+        text = row.get("rank", "")
+        if not text.isascii() or not text.isdigit() or len(text) > _MAX_RANK:
+            raise BadInput(
+                f"{place}: rank = {text[:40]!r}: expected a whole number from 0 on, as in the job's other rows"
+            )
+        if by_rank.setdefault(int(text), (place, row))[1] is not row:
+            raise BadInput(f"{place}: rank {text} of job {row['job']!r} is given twice; correct one")
+    missing = next((rank for rank in range(len(by_rank)) if rank not in by_rank), None)
+    if missing is not None:
+        place, row = rows[0]
+        raise BadInput(f"{place}: job {row['job']!r} has {len(rows)} ranks, and none is {missing}; add its row")
+    return [by_rank[rank] for rank in sorted(by_rank)]
+
+
+def _hosts(rows: list[_Row], source: str) -> Facts:
+    aliases: dict[str, str] = {}
+    for place, row in rows:
+        if aliases.setdefault(row["alias"], row["host"]) != row["host"]:
+            raise BadInput(f"{place}: alias {row['alias']!r} is of host {aliases[row['alias']]!r} already; correct one")
+    return Facts(source=source, aliases=aliases)
+
+
+_TABLES: Final[dict[str, tuple[tuple[str, ...], Callable[[list[_Row], str], Facts]]]] = {
+    "links": (("link", "a", "b", "capacity"), _links),
+    "ports": (("host", "device", "switch", "switch_port", "capacity"), _ports),
+    "jobs": (("job", "hosts"), _jobs),
+    "placements": (("job", "host"), _placements),
+    "hosts": (("host", "alias"), _hosts),
+}
+"""By name: the columns that every row needs, and what reads them; the first that fits."""

@@ -190,8 +190,6 @@ def test_links_alone_are_a_cluster(tmp_path: Path) -> None:
         ('id = "b1"', 'id = "a1"', r"link id 'a1' is given twice"),
         ('"spine"', '"spine1"', r"tier = 'spine1': expected host, leaf, spine"),
         ('id = "B"', 'id = "A"', r"\[\[job\]\] 2 \(A\): id 'A' is given twice"),
-        ('host = "b2"', 'host = "b3"', r"\[\[job\]\] 2 \(B\): ranks\[1\]: b3:eth0 .*no link ends at b3"),
-        ('"b2", device = "eth0"', '"b2", device = "eth1"', r"ranks\[1\]: b2:eth1 .*the file has b2:eth0"),
         ('[{host = "a1"', '[{hots = "a1"', r"ranks\[0\]: unknown key 'hots'; did you mean 'host'\?"),
         ("ranks = [", 'ranks = "a1" #', r"ranks = 'a1': expected a list"),
         ("[[job]]", "[job]", r"Cannot declare .*line 35"),
@@ -206,11 +204,44 @@ def test_a_wrong_cluster_file_is_told_where_it_is_wrong(tmp_path: Path, old: str
     assert str(caught.value).startswith(str(tmp_path / "cluster.toml"))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('host = "b2"', 'host = "b3"', "no link ends at its host b3; see "),
+        (
+            '"b2", device = "eth0"',
+            '"b2", device = "eth1"',
+            "b2:eth1 is the end of 0 links, not one (there are b2:eth0)",
+        ),
+        (
+            'host = "b2", device = "eth0"',
+            'host = "sw2", device = "p1"',
+            "its host sw2 is a switch",
+        ),
+    ],
+)
+def test_a_job_that_cannot_be_placed_is_named_and_the_others_go_on(
+    tmp_path: Path, old: str, new: str, reason: str
+) -> None:
+    assert old in CLUSTER
+
+    cluster = cluster_of(tmp_path, CLUSTER.replace(old, new))
+
+    assert [job.job_id for job in cluster.jobs] == ["A"]
+    [lost] = cluster.omissions
+    assert lost.what == "job B"
+    assert reason in lost.why
+    assert f"see {tmp_path / 'cluster.toml'}: [[job]] 2 (B)" in lost.why
+
+
 def test_a_host_with_two_devices_needs_the_device_named(tmp_path: Path) -> None:
     second = '[[link]]\nid = "a1b"\na = "a1:eth1"\nb = "sw1:p9"\ncapacity = "1Gbps"\n'
-    text = second + CLUSTER.replace('{host = "a1", device = "eth0"}', '{host = "a1"}')
-    with pytest.raises(BadInput, match=r"a1:\* is the end of 2 links, not one .*name the device"):
-        cluster_of(tmp_path, text)
+    cluster = cluster_of(tmp_path, second + CLUSTER.replace('{host = "a1", device = "eth0"}', '{host = "a1"}'))
+
+    [lost] = cluster.omissions
+    assert lost.what == "job A"
+    assert "a1:* is the end of 2 links, not one" in lost.why
+    assert "name the device and port of one" in lost.why
 
 
 def test_a_file_without_links_or_not_a_file_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,122 @@
+"""`place_job`: from where a file says a job runs to the ports at which its ranks enter the network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pipeline.topology.cluster import Omission, Placement
+from pipeline.topology.rails import natural, rails_of
+
+if TYPE_CHECKING:
+    from pipeline.topology.facts import KnownJob, Seat
+    from pipeline.topology.sockets import Sockets
+
+__all__ = ["PlacedJob", "place_job"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedJob:
+    """A job and its ranks, in groups that speak among themselves: all of them, or those of each rail.
+
+    ``omissions`` are what of the job could not be used.
+    """
+
+    job: KnownJob
+    groups: tuple[tuple[Placement, ...], ...]
+    omissions: tuple[Omission, ...] = ()
+
+    @property
+    def ranks(self) -> tuple[Placement, ...]:
+        """All ranks of the job, group after group."""
+        return tuple(rank for group in self.groups for rank in group)
+
+
+def place_job(job: KnownJob, sockets: Sockets) -> PlacedJob | Omission:
+    """Return the ranks of a job, or why it cannot be placed.
+
+    Of a job of which the hosts alone are known, a rank is put on each adapter that all hosts have: those of one adapter
+    (a rail) follow each other, in order of the hosts, and speak among themselves, since collectives keep to rails [1]_.
+
+    References
+    ----------
+    .. [1] W. Wang et al., "Rail-only: A low-cost high-performance network for training LLMs", HOTI 2024.
+    """
+    try:
+        seats = [replace(seat, host=sockets.node(seat.host)) for seat in job.seats]
+        if job.known == "ranks":
+            return _ranked(job, seats, sockets)
+        return _railed(job, seats, sockets)
+    except LookupError as error:
+        return Omission(what=f"job {job.job_id}", why=f"{error.args[0]}; see {job.place}")
+
+
+def _ranked(job: KnownJob, seats: Sequence[Seat], sockets: Sockets) -> PlacedJob:
+    ranks = tuple(
+        _placement(job, rank, host=seat.host, interface=sockets.interface(seat)) for rank, seat in enumerate(seats)
+    )
+    return PlacedJob(job=job, groups=(ranks,))
+
+
+def _railed(job: KnownJob, seats: Sequence[Seat], sockets: Sockets) -> PlacedJob:
+    """Place a job on the adapters that its hosts have in common.
+
+    Raises
+    ------
+    LookupError
+        If it has but one host, or its hosts have no adapter in common.
+    """
+    hosts = list(dict.fromkeys(seat.host for seat in seats))
+    if len(hosts) == 1:
+        raise LookupError(f"it runs on one host, {hosts[0]}, and sends nothing over links")
+    omissions: list[Omission] = []
+    usable = {host: _usable(job, host, seats, sockets, omissions) for host in hosts}
+    rails = rails_of(usable)
+    omissions += _left_out(job, usable, rails)
+    groups = tuple(
+        tuple(
+            _placement(job, i_rail * len(hosts) + i_host, host=host, interface=rail[host])
+            for i_host, host in enumerate(hosts)
+        )
+        for i_rail, rail in enumerate(rails)
+    )
+    return PlacedJob(job=job, groups=groups, omissions=tuple(omissions))
+
+
+def _usable(job: KnownJob, host: str, seats: Sequence[Seat], sockets: Sockets, omissions: list[Omission]) -> list[str]:
+    """Return the interfaces of a host that a job may send on: those whose links are up, of the devices named if any."""
+    of_host = sockets.interfaces(host)
+    named = {seat.device for seat in seats if seat.host == host and seat.device}
+    chosen = [interface for interface in of_host if interface.partition("/")[0] in named]
+    if named and not chosen:
+        names = ", ".join(sorted(named))
+        why = (
+            f"no link ends at {names} of host {host} (virtual functions?); all adapters of its hosts are taken for its"
+        )
+        omissions.append(Omission(what=f"devices of job {job.job_id}", why=why))
+    usable = [interface for interface in chosen or of_host if of_host[interface]]
+    if not usable:
+        raise LookupError(f"all links of its host {host} are down")
+    return sorted(usable, key=natural)
+
+
+def _left_out(
+    job: KnownJob, usable: Mapping[str, Sequence[str]], rails: Sequence[Mapping[str, str]]
+) -> Iterator[Omission]:
+    """Yield a word on adapters that some hosts of a job have and others have not: it may send there too."""
+    lone = [
+        f"{host}:{interface}"
+        for host, interfaces in usable.items()
+        for interface in interfaces
+        if not any(rail[host] == interface for rail in rails)
+    ]
+    if lone:
+        more = f" and {len(lone) - 1} more" if len(lone) > 1 else ""
+        why = "not all of its hosts have one of this name with a link that is up; no rank is put there"
+        yield Omission(what=f"adapter {lone[0]}{more} of job {job.job_id}", why=why)
+
+
+def _placement(job: KnownJob, rank: int, *, host: str, interface: str) -> Placement:
+    device, _, port = interface.partition("/")
+    return Placement(job_id=job.job_id, rank=rank, host=host, device=device, port=port)
