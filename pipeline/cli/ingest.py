@@ -16,10 +16,11 @@ __all__ = ["ingest"]
 
 
 def ingest(
-    files: Annotated[list[str], typer.Argument(help="Files, folders, archives or lakes; - is stdin.")],
+    files: Annotated[list[str], typer.Argument(help="Files, folders, archives, pipes or lakes; - is stdin.")],
     lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake; made if missing or empty.")],
     input_format: Annotated[
-        str | None, typer.Option("--input-format", help="Importer to take (see README); else told by content.")
+        str | None,
+        typer.Option("--input-format", help="Importer to take, as the table names it; else by content."),
     ] = None,
     mapping: Annotated[
         str | None, typer.Option("--mapping", help="Columns of tables: a TOML file, or a name such as zhejianglab.")
@@ -27,7 +28,7 @@ def ingest(
     host: Annotated[
         str | None, typer.Option("--host", help="Host of counters that name none; where a capture was taken.")
     ] = None,
-    bin_width: Annotated[str, typer.Option("--bin", help="Width of the bins of captures.")] = "1ms",
+    bin_width: Annotated[str, typer.Option("--bin", help="Bins of packets and collectives: 1us to 2s.")] = "1ms",
     series_by: Annotated[
         Literal["pair", "flow"], typer.Option("--by", help="One series of a capture: a pair of addresses, or a flow.")
     ] = "pair",
@@ -41,16 +42,22 @@ def ingest(
 ) -> None:
     """Read counter tables, dumps of monitoring and tools, packet captures, traces and other lakes into a lake.
 
-    Formats are told by content, whatever the file's name. What the lake holds already is left alone, so ingesting
-    twice is harmless. Ends with 1 if a file failed or was sound only in part; the others are read all the same.
+    Formats are told by content, whatever the file's name; gzip, zstd, xz, bzip2 and tar are unpacked on the way. What
+    the lake holds already is left alone, so ingesting twice is harmless, and after Ctrl-C the same command goes on.
+
+    Prints a row a file: readings (packets, collectives) that it holds, how many of them were kept, the samples that
+    they became, and what was left out and why. Ends with 1 if a file failed or was sound only in part; the others are
+    read all the same.
 
     Example:
 
         offbeat ingest sample_data --lake lake
 
         offbeat ingest Leaf-5_3_1.csv.gz --lake lake --mapping zhejianglab
+
+        ssh node7 cat trace.json.gz | offbeat ingest - --lake lake --host node7
     """
-    from pipeline.cli.ingest_table import readable_row
+    from pipeline.cli.ingest_table import readable_row, summary
     from profiler.importers import Options, read_mapping
     from profiler.importers import ingest as ingest_inputs
     from profiler.units import parse_duration_s
@@ -74,6 +81,8 @@ def ingest(
         if found.is_faulty:
             for problem in found.message.splitlines():
                 note(f"offbeat: {problem}")
+    if len(report.inputs) > 1:
+        note(f"offbeat: {summary(report)}")
     if not report.is_complete:
         raise typer.Exit(1)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from profiler.errors import BadInput, LakeError
+from profiler.importers.clocks import note_clock, note_clocks
+from profiler.importers.contents import kind_of
 from profiler.importers.hosts import HostGuard, held_by, shared_stems, with_host
 from profiler.importers.importer import Options
 from profiler.importers.inputs import Input, Unread
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from profiler.importers.sink import Sink
 
 __all__ = ["ingest"]
+
+_CHANGED: Final = "was written to while it was read; ingest it again once its writer is done"
 
 
 def ingest(
@@ -76,6 +80,7 @@ def ingest(
             message = f"{path}: nothing in it that an importer reads; name a file, or give --mapping"
             found.append(InputReport(source=str(path), status="failed", message=message))
         reports += found
+    note_clocks([report.coverage for report in reports])
     return IngestReport(inputs=tuple(reports))
 
 
@@ -104,12 +109,13 @@ def _ingest_path(
 
 def _ingest_input(source: Input, lake: Lake, *, options: Options, format: str | None) -> InputReport:
     try:
+        before = _stamp(source.path)
         importer = importer_of(source, options, forced=format)
+        if importer is None:
+            return _report_passed(source)
+        recording = _recording(source, importer, options)
     except BadInput as error:
         return InputReport(source=source.name, status="failed", message=str(error))
-    if importer is None:
-        return InputReport(source=source.name, status="skipped", message="found on the way; no importer is for it")
-    recording = _recording(source, importer, options)
 
     def read(sink: Sink) -> Coverage:
         held = None if options.names_host else held_by(lake, source.default_host)
@@ -117,9 +123,28 @@ def _ingest_input(source: Input, lake: Lake, *, options: Options, format: str | 
             guard = HostGuard(source, held)
             importer.read(replace(source, advance=int), guard, options)
             guard.check()
-        return importer.read(source, sink, options)
+        coverage = importer.read(source, sink, options)
+        note_clock(coverage, modified_s=source.modified_s)
+        if _stamp(source.path) != before:
+            coverage.problems.append(f"{source.name}: {_CHANGED}")
+        return coverage
 
     return _store(source.name, lake, recording=recording, read=read)
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    """Return what changes with a file: which one it is, its size, when it was modified.
+
+    Raises
+    ------
+    BadInput
+        If it is gone.
+    """
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror or error} while it was read; ingest it again") from error
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _recording(source: Input, importer: Importer, options: Options) -> Recording:
@@ -157,6 +182,13 @@ def _store(name: str, lake: Lake, *, recording: Recording, read: Callable[[Sink]
         message="\n".join(coverage.problems),
         coverage=coverage,
     )
+
+
+def _report_passed(source: Input) -> InputReport:
+    """Say of a file that no importer is for what it looks like."""
+    kind = kind_of(source.head())
+    found = "is empty" if kind == "empty" else f"looks like {kind}"
+    return InputReport(source=source.name, status="skipped", message=f"no importer is for it; it {found}")
 
 
 def _report_unread(source: Unread) -> InputReport:

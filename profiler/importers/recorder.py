@@ -106,6 +106,7 @@ def _copy_samples(batch: pa.RecordBatch, sink: Sink, *, series: Mapping[int, Ser
         sink.add_series(series[series_id])
         part = {name: column[start:stop] for name, column in columns.items()}
         sink.write_samples(series_id, part.pop("t_ns"), part.pop("value"), **part)
+        coverage.n_read += stop - start
         coverage.n_samples += stop - start
     coverage.saw(columns["t_ns"])
 

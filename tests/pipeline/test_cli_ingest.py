@@ -160,5 +160,36 @@ def test_row_for_people_says_when_and_for_how_long() -> None:
     coverage = Coverage(n_rows=5, n_samples=9, t_first_ns=0, t_last_ns=90 * 10**9)
     row = readable_row(InputReport(source="x", status="read", format="capture", coverage=coverage))
 
-    assert (row["from (UTC)"], row["for"], row["left out"]) == ("1970-01-01 00:00:00", "90 s", "-")
+    assert (row["from (UTC)"], row["for"], row["left out, and why"]) == ("1970-01-01 00:00:00", "90 s", "-")
     assert readable_row(InputReport(source="x", status="failed"))["from (UTC)"] == "-"
+
+
+def test_row_for_people_adds_up_and_folds_what_was_passed_over_for_one_reason() -> None:
+    coverage = Coverage(n_rows=5, n_samples=9, n_read=12, t_first_ns=0, t_last_ns=90 * 10**9)
+    coverage.leave_out("no size", 2)
+    coverage.leave_out("written twice", 1)
+    for port in range(5):
+        coverage.skip(f"port {port}", "down")
+    coverage.skip("columns note", "not counters")
+    row = readable_row(InputReport(source="x", status="partial", format="kineto", coverage=coverage))
+
+    assert (row["read"], row["kept"], row["samples"]) == ("12", "9", "9")
+    assert row["left out, and why"] == (
+        "no size (2); written twice (1); port 0, port 1 and 3 more: down; columns note: not counters"
+    )
+
+
+def test_several_inputs_end_with_how_many_became_what(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / ".hidden").write_text(TABLE)
+    (folder / "notes.md").write_text("# Notes\n")
+    (folder / "same.csv").write_text(TABLE)
+
+    assert main(["ingest", str(table), str(folder), str(tmp_path / "none"), "--lake", str(tmp_path / "lake")]) == 1
+    streams = capsys.readouterr()
+    assert streams.err.splitlines()[-1] == "offbeat: 5 inputs: 1 read, 2 skipped, 1 already there, 1 failed"
+    assert "hidden; name it to have it read" in streams.out
+    assert "no importer is for it; it looks like text" in streams.out

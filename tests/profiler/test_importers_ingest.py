@@ -301,3 +301,24 @@ def test_process_killed_half_way_leaves_nothing_that_the_next_try_does_not_mend(
     assert statuses(ingest(path, lake=lake)) in (["read"], ["already there"])
     assert n_samples(lake) == 600_000
     assert lake.read("recordings")["status"].to_pylist() == ["ok"]
+
+
+@pytest.mark.parametrize("change", ["grows", "is replaced", "is gone"])
+def test_file_that_changes_while_it_is_read_is_read_in_part(lake: Lake, tmp_path: Path, change: str) -> None:
+    path = put(tmp_path / "t.csv", TABLE)
+
+    def meddle(_: int) -> None:
+        if change == "grows":
+            path.write_text(TABLE + "3000,7\n")
+            return
+        path.unlink(missing_ok=True)
+        if change == "is replaced":
+            put(path, TABLE)
+
+    (found,) = ingest(path, lake=lake, advance=meddle).inputs
+
+    assert found.status == "partial"
+    assert "ingest it again" in found.message
+    assert statuses(ingest(put(tmp_path / "t.csv", TABLE + "3000,7\n4000,9\n"), lake=lake)) == ["read"]
+    (series,) = lake.read("series").to_pylist()
+    assert lake.counter(series["series_id"]).value.tolist() == [1, 3, 7, 9]

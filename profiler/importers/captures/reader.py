@@ -110,6 +110,8 @@ class CaptureReader:
         self._sink.write_flows(flow_rows(self._flows, points=self._points()))
         coverage = self._coverage
         coverage.n_samples = self._series.n_samples
+        coverage.n_read = coverage.totals["packets"]
+        coverage.leave_out("no time: in flows only", coverage.totals["untimed"])
         if not coverage.n_rows and coverage.problems:
             raise BadInput(coverage.problems[0].replace("what stood before was read; ", ""))
         if coverage.totals["untimed"]:
