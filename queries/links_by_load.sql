@@ -1,29 +1,39 @@
 -- purpose: the busiest links first, by the traffic measured on them
 -- params: n_links integer = 50: how many
+-- params: since text = null: reads from this time on (UTC), such as 2026-11-30T08:00
+-- params: until text = null: reads up to this time (UTC)
 -- returns: link_id, direction, tier, capacity_bps, layer, mean_bps, p99_bps, utilisation_frac, n_jobs
 -- order: utilisation_frac desc nulls last, mean_bps desc, link_id, direction
 --
 -- A link counted at both ends is measured at one of them, on one layer. p99_bps is over the reads' own
--- windows.
-with counted as (
+-- windows, to a thousandth of the capacity. See function link_loads.
+with loads as (
+    select *
+    from link_loads(
+        (select epoch_ns(cast($since as timestamp_ns))), (select epoch_ns(cast($until as timestamp_ns)))
+    )
+),
+
+ranked as (
+    select
+        *,
+        sum(load_ns) filter (where load_permille is not null) over in_order as so_far_ns,
+        sum(load_ns) filter (where load_permille is not null)
+            over (partition by link_id, direction) as known_ns
+    from loads
+    window in_order as (partition by link_id, direction order by load_permille nulls last)
+),
+
+measured as (
     select
         link_id,
         direction,
-        min(series_id) as series_id
-    from link_series
-    group by link_id, direction
-),
-
-loads as (
-    select
-        counted.link_id,
-        counted.direction,
-        any_value(rates.layer) as layer,
-        sum(rates.bytes) * 8e9 / sum(rates.window_ns) as mean_bps,
-        quantile_cont(rates.rate_bps, 0.99) as p99_bps
-    from counted
-    inner join rates on counted.series_id = rates.series_id
-    group by counted.link_id, counted.direction
+        capacity_bps,
+        layer,
+        sum(bytes) * 8e9 / sum(load_ns) as mean_bps,
+        min(load_permille) filter (where so_far_ns >= 0.99 * known_ns) * capacity_bps / 1000 as p99_bps
+    from ranked
+    group by link_id, direction, capacity_bps, layer
 ),
 
 crossings as (
@@ -36,17 +46,21 @@ crossings as (
 )
 
 select
-    loads.link_id,
-    loads.direction,
+    measured.link_id,
+    measured.direction,
     links.tier,
-    links.capacity_bps,
-    loads.layer,
-    loads.mean_bps,
-    loads.p99_bps,
-    loads.mean_bps / links.capacity_bps as utilisation_frac,
+    measured.capacity_bps,
+    measured.layer,
+    measured.mean_bps,
+    measured.p99_bps,
+    measured.mean_bps / measured.capacity_bps as utilisation_frac,
     coalesce(crossings.n_jobs, 0) as n_jobs
-from loads
-inner join links on loads.link_id = links.link_id
-left join crossings on loads.link_id = crossings.link_id and loads.direction = crossings.direction
-order by utilisation_frac desc nulls last, loads.mean_bps desc, loads.link_id asc, loads.direction asc
+from measured
+inner join links on measured.link_id = links.link_id
+left join crossings on measured.link_id = crossings.link_id and measured.direction = crossings.direction
+order by
+    utilisation_frac desc nulls last,
+    measured.mean_bps desc,
+    measured.link_id asc,
+    measured.direction asc
 limit $n_links

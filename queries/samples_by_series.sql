@@ -1,34 +1,18 @@
 -- purpose: what was read of each series: how many reads, over what time, how evenly, with which flags
 -- params: host text = null: only this host
+-- params: since text = null: reads from this time on (UTC), such as 2026-11-30T08:00
+-- params: until text = null: reads up to this time (UTC)
 -- returns: series_id, host, device, port, direction, metric, layer, n_samples, first_ns, last_ns, span_s,
---   step_s, longest_gap_s, n_missed, n_resets, n_flagged
+--   step_s, n_gaps, gap_s, longest_gap_s, n_missed, n_resets, n_flagged
 -- order: host, device, port, direction, metric, layer, series_id
 --
--- step_s is the median time between reads. A series without a read has n_samples 0.
-with steps as (
-    select
-        series_id,
-        t_ns,
-        flags,
-        epoch,
-        t_ns - lag(t_ns) over (partition by series_id order by t_ns) as step_ns
-    from samples
-),
-
-totals as (
-    select
-        series_id,
-        count(*) as n_samples,
-        min(t_ns) as first_ns,
-        max(t_ns) as last_ns,
-        (max(t_ns) - min(t_ns)) / 1e9 as span_s,
-        median(step_ns) / 1e9 as step_s,
-        max(step_ns) / 1e9 as longest_gap_s,
-        count(*) filter (where (flags & 8) != 0) as n_missed,
-        count(*) filter (where (flags & 1) != 0) as n_resets,
-        count(*) filter (where flags != 0) as n_flagged
-    from steps
-    group by series_id
+-- step_s is the median time between reads, to 1 %, and a gap a step of more than three times that; see
+-- function series_coverage. A series without a read has n_samples 0.
+with covered as (
+    select *
+    from series_coverage(
+        (select epoch_ns(cast($since as timestamp_ns))), (select epoch_ns(cast($until as timestamp_ns)))
+    )
 )
 
 select
@@ -39,17 +23,19 @@ select
     series.direction,
     series.metric,
     series.layer,
-    coalesce(totals.n_samples, 0) as n_samples,
-    totals.first_ns,
-    totals.last_ns,
-    totals.span_s,
-    totals.step_s,
-    totals.longest_gap_s,
-    coalesce(totals.n_missed, 0) as n_missed,
-    coalesce(totals.n_resets, 0) as n_resets,
-    coalesce(totals.n_flagged, 0) as n_flagged
+    coalesce(covered.n_samples, 0) as n_samples,
+    covered.first_ns,
+    covered.last_ns,
+    (covered.last_ns - covered.first_ns) / 1e9 as span_s,
+    covered.step_s,
+    covered.n_gaps,
+    covered.gap_s,
+    covered.longest_gap_s,
+    coalesce(covered.n_missed, 0) as n_missed,
+    coalesce(covered.n_resets, 0) as n_resets,
+    coalesce(covered.n_flagged, 0) as n_flagged
 from series
-left join totals on series.series_id = totals.series_id
+left join covered on series.series_id = covered.series_id
 where $host is null or series.host = $host
 order by
     series.host,

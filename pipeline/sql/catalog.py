@@ -30,6 +30,8 @@ VIEWS: Final = (
     "link_counters",
     "link_jobs",
     "link_contention",
+    "series_demands",
+    "link_demands",
 )
 """Views of ``queries/views`` in order of making: each reads only tables and views before it."""
 

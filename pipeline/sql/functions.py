@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from duckdb.func import FunctionNullHandling, PythonUDFType
+
 from pipeline.sql.catalog import queries_folder, sql_files
 from pipeline.sql.header import Parameter, read_header, read_parameters
 from pipeline.sql.pair_function import PROFILE_TYPE, SCORE_TYPE, score_columns
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Function", "list_functions", "make_kernels", "make_macros"]
 
 
-_OF_VIEWS: Final = frozenset({"folded_rates"})
+_OF_VIEWS: Final = frozenset({"folded_rates", "link_loads"})
 """Functions that read views, so that these are made before; the others read tables at most."""
 
 
@@ -85,8 +87,8 @@ def make_kernels(connection: duckdb.DuckDBPyConnection) -> None:
         score_columns,
         [PROFILE_TYPE, PROFILE_TYPE, "double"],
         SCORE_TYPE,
-        type="arrow",
-        null_handling="special",
+        type=PythonUDFType.ARROW,
+        null_handling=FunctionNullHandling.SPECIAL,
     )
 
 

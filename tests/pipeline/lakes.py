@@ -17,7 +17,7 @@ from profiler.store import Lake, Recording, Series
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["CLUSTER", "T0_NS", "add_advice", "make_lake", "on_off_counter", "port", "two_job_lake"]
+__all__ = ["CLUSTER", "T0_NS", "add_advice", "add_reads", "make_lake", "on_off_counter", "port", "two_job_lake"]
 
 T0_NS = 1_796_000_000_000_000_000
 """When every synthetic counter starts; a whole number of every period used here."""
@@ -89,12 +89,17 @@ def on_off_counter(
 def make_lake(root: Path, reads: Mapping[Series, Reads], **columns: object) -> Lake:
     """Write counters into a new lake, as one recording."""
     lake = Lake.open(root, create=True)
+    add_reads(lake, reads, **columns)
+    return lake
+
+
+def add_reads(lake: Lake, reads: Mapping[Series, Reads], **columns: object) -> None:
+    """Write counters into a lake, as one recording more."""
     key = hashlib.sha256(repr(list(reads)).encode()).hexdigest()
     recording = Recording(recording_id=key, source="synthetic", format="test")
     with lake.writer(recording) as writer:
         for series, (t_ns, value) in reads.items():
             writer.write_samples(writer.add_series(series), t_ns, value, **columns)  # type: ignore[arg-type]
-    return lake
 
 
 def two_job_lake(

@@ -1,0 +1,58 @@
+-- purpose: how much of the time each host's counters were read, with their gaps, losses and resets
+-- params: host text = null: only this host
+-- params: since text = null: reads from this time on (UTC), such as 2026-11-30T08:00
+-- params: until text = null: reads up to this time (UTC)
+-- returns: host, n_series, n_silent, n_samples, first_ns, first_at, last_ns, last_at, span_s, covered_frac,
+--   n_gaps, gap_s, longest_gap_s, n_missed, n_resets, n_flagged
+-- order: host
+--
+-- n_silent: series without a read. covered_frac: the part of the host's span, first read to last, that its
+-- series cover, each from its own first read to its last but for its gaps; 1 if all were read all the time.
+-- The gaps themselves: query gaps_by_host.
+with covered as (
+    select *
+    from series_coverage(
+        (select epoch_ns(cast($since as timestamp_ns))), (select epoch_ns(cast($until as timestamp_ns)))
+    )
+),
+
+hosts as (
+    select
+        series.host,
+        count(*) as n_series,
+        count(*) filter (where covered.n_samples is null) as n_silent,
+        cast(coalesce(sum(covered.n_samples), 0) as bigint) as n_samples,
+        min(covered.first_ns) as first_ns,
+        max(covered.last_ns) as last_ns,
+        sum((covered.last_ns - covered.first_ns) / 1e9 - coalesce(covered.gap_s, 0)) as read_s,
+        cast(coalesce(sum(covered.n_gaps), 0) as bigint) as n_gaps,
+        coalesce(sum(covered.gap_s), 0) as gap_s,
+        max(covered.longest_gap_s) filter (where covered.n_gaps > 0) as longest_gap_s,
+        cast(coalesce(sum(covered.n_missed), 0) as bigint) as n_missed,
+        cast(coalesce(sum(covered.n_resets), 0) as bigint) as n_resets,
+        cast(coalesce(sum(covered.n_flagged), 0) as bigint) as n_flagged
+    from series
+    left join covered on series.series_id = covered.series_id
+    where $host is null or series.host = $host
+    group by series.host
+)
+
+select
+    host,
+    n_series,
+    n_silent,
+    n_samples,
+    first_ns,
+    make_timestamp_ns(first_ns) as first_at,
+    last_ns,
+    make_timestamp_ns(last_ns) as last_at,
+    (last_ns - first_ns) / 1e9 as span_s,
+    read_s / nullif((last_ns - first_ns) / 1e9 * n_series, 0) as covered_frac,
+    n_gaps,
+    gap_s,
+    longest_gap_s,
+    n_missed,
+    n_resets,
+    n_flagged
+from hosts
+order by host

@@ -1,0 +1,51 @@
+-- purpose: percentiles of each link's utilisation over time
+-- params: link_id text = null: only this link
+-- params: since text = null: reads from this time on (UTC), such as 2026-11-30T08:00
+-- params: until text = null: reads up to this time (UTC)
+-- returns: link_id, direction, tier, capacity_bps, layer, observed_s, unknown_s, mean_frac, p50_frac,
+--   p90_frac, p95_frac, p99_frac, max_frac, full_frac
+-- order: p99_frac desc nulls last, link_id, direction
+--
+-- A part of the capacity: p90_frac was not exceeded in nine tenths of the time, by means over the reads' own
+-- windows (shorter reads show higher peaks), to a thousandth of the capacity. full_frac: the part of the time
+-- at 95 % or more. unknown_s: time in which it is not known when the bytes moved. Null without a capacity.
+-- See function link_loads.
+with loads as (
+    select *
+    from link_loads(
+        (select epoch_ns(cast($since as timestamp_ns))), (select epoch_ns(cast($until as timestamp_ns)))
+    )
+),
+
+ranked as (
+    select
+        *,
+        sum(load_ns) filter (where load_permille is not null) over in_order as so_far_ns,
+        sum(load_ns) filter (where load_permille is not null)
+            over (partition by link_id, direction) as known_ns
+    from loads
+    window in_order as (partition by link_id, direction order by load_permille nulls last)
+)
+
+select
+    ranked.link_id,
+    ranked.direction,
+    links.tier,
+    ranked.capacity_bps,
+    ranked.layer,
+    cast(sum(ranked.load_ns) as bigint) / 1e9 as observed_s,
+    coalesce(cast(sum(ranked.load_ns) filter (where ranked.load_permille is null) as bigint), 0) / 1e9
+        as unknown_s,
+    sum(ranked.bytes) * 8e9 / sum(ranked.load_ns) / nullif(ranked.capacity_bps, 0) as mean_frac,
+    min(ranked.load_permille) filter (where ranked.so_far_ns >= 0.5 * ranked.known_ns) / 1000 as p50_frac,
+    min(ranked.load_permille) filter (where ranked.so_far_ns >= 0.9 * ranked.known_ns) / 1000 as p90_frac,
+    min(ranked.load_permille) filter (where ranked.so_far_ns >= 0.95 * ranked.known_ns) / 1000 as p95_frac,
+    min(ranked.load_permille) filter (where ranked.so_far_ns >= 0.99 * ranked.known_ns) / 1000 as p99_frac,
+    max(ranked.load_permille) / 1000 as max_frac,
+    coalesce(cast(sum(ranked.load_ns) filter (where ranked.load_permille >= 950) as double), 0)
+    / any_value(ranked.known_ns) as full_frac
+from ranked
+inner join links on ranked.link_id = links.link_id
+where $link_id is null or ranked.link_id = $link_id
+group by ranked.link_id, ranked.direction, links.tier, ranked.capacity_bps, ranked.layer
+order by p99_frac desc nulls last, ranked.link_id asc, ranked.direction asc
