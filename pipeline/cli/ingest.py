@@ -33,9 +33,11 @@ def ingest(
         Literal["pair", "flow"], typer.Option("--by", help="One series of a capture: a pair of addresses, or a flow.")
     ] = "pair",
     time_from: Annotated[
-        Literal["name", "mtime"],
-        typer.Option("--time-from", help="When a file without times was taken: its name, or its modification."),
-    ] = "name",
+        Literal["auto", "name", "mtime"],
+        typer.Option(
+            "--time-from", help="When a file without times was taken: its name, its modification, or the one it has."
+        ),
+    ] = "auto",
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,

@@ -40,14 +40,15 @@ class Options:
     series_by
         What one series of a capture is: all traffic of a pair of addresses in one direction, or one flow.
     time_from
-        What tells when a file without times was taken: its ``name``, or its time of modification, ``mtime``.
+        What tells when a file without times was taken: its ``name``, its time of modification, ``mtime``, or
+        ``auto``: the name, and the modification, or of a stream the arrival, where it names no time.
     """
 
     host: str | None = None
     mapping: Mapping | None = None
     bin_s: float = 1e-3
     series_by: Literal["pair", "flow"] = "pair"
-    time_from: Literal["name", "mtime"] = "name"
+    time_from: Literal["auto", "name", "mtime"] = "auto"
 
     def __post_init__(self) -> None:
         if not SHORTEST_BIN_S <= self.bin_s <= LONGEST_BIN_S:

@@ -16,6 +16,7 @@ from profiler.importers.paths import inputs_of
 from profiler.importers.recorder import merge_recording, recordings_of, series_of
 from profiler.importers.registry import importer_of
 from profiler.importers.report import IngestReport, InputReport, InputStatus
+from profiler.importers.snapshots import SnapshotGuard, held_in, is_named_by_time
 from profiler.importers.trees import tree_digest
 from profiler.store import Lake, Recording, file_digest, recording_id
 
@@ -123,7 +124,9 @@ def _ingest_input(source: Input, lake: Lake, *, options: Options, format: str | 
             guard = HostGuard(source, held)
             importer.read(replace(source, advance=int), guard, options)
             guard.check()
-        coverage = importer.read(source, sink, options)
+        is_doubtful = importer.is_instant and options.time_from == "auto"
+        target = SnapshotGuard(source, sink, held_in(lake)) if is_doubtful else sink
+        coverage = importer.read(source, target, options)
         note_clock(coverage, modified_s=source.modified_s)
         if _stamp(source.path) != before:
             coverage.problems.append(f"{source.name}: {_CHANGED}")
@@ -150,8 +153,8 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 def _recording(source: Input, importer: Importer, options: Options) -> Recording:
     parameters = importer.parameters(options)
     if importer.is_instant:
-        taken = {"modified_s": source.modified_s} if options.time_from == "mtime" else {"name": Path(source.name).name}
-        parameters |= taken
+        is_named = is_named_by_time(source, options)
+        parameters |= {"name": Path(source.name).name} if is_named else {"modified_s": source.modified_s}
     key = recording_id(
         tree_digest(source.path) if source.is_tree else file_digest(source.path),
         parser=importer.name,

@@ -83,6 +83,11 @@ class Input:
         """Host of counters that name none, if the caller does not tell it."""
         return self.host or self.stem
 
+    @property
+    def dated_s(self) -> float:
+        """When it was modified, in s since the epoch; of a stream when it arrived, for its copy was written then."""
+        return self.path.stat().st_mtime if self.modified_s is None else self.modified_s
+
     def pieces(self) -> Iterator[bytes]:
         """Yield its bytes, decompressed; see `profiler.importers.contents.inflated`."""
         return inflated(self.path, name=self.name, advance=self.advance)

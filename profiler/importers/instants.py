@@ -85,32 +85,32 @@ class _Instant:
 def _instant_of(source: Input, options: Options) -> _Instant:
     """Return when a file was taken, from where the caller says that it is told.
 
-    A file's time of modification is taken only on demand: copies have the time of the copying, and rates from it would
-    be wrong by orders of magnitude.
+    Copies have the time of the copying as that of their modification: `profiler.importers.snapshots` refuses those
+    that this brings together, and the report tells whose time was taken so.
 
     Parameters
     ----------
     source
         A file, or the folder of a tree of files.
     options
-        ``time_from`` is ``name`` or ``mtime``.
+        ``time_from`` is ``name``, ``mtime``, or ``auto`` for the name and else the modification.
 
     Raises
     ------
     BadInput
         If that does not tell it.
     """
-    if options.time_from == "mtime":
-        if source.modified_s is None:
-            raise BadInput(f"{source.name}: no time of modification is known; leave out --time-from mtime")
-        return _Instant(t_s=source.modified_s, origin="the file's time of modification")
-    t_s = time_in(source.name)
-    if t_s is None:
+    t_s = None if options.time_from == "mtime" else time_in(source.name)
+    if t_s is not None:
+        return _Instant(t_s=t_s, origin="the one in the file's name")
+    if options.time_from == "name":
         raise BadInput(
             f"{source.name}: neither it nor its name says when its readings were taken; name it by its time, as in "
-            "eth0-1700000000.5.txt or eth0-2026-01-31T08:00:00.txt (UTC), or give --time-from mtime if it is no copy"
+            "eth0-1700000000.5.txt or eth0-2026-01-31T08:00:00.txt (UTC), or leave out --time-from name"
         )
-    return _Instant(t_s=t_s, origin="the one in the file's name")
+    if source.modified_s is None:
+        return _Instant(t_s=source.dated_s, origin="when it was read, since a stream has no other")
+    return _Instant(t_s=source.dated_s, origin="the file's time of modification, which copying may change")
 
 
 def time_in(name: str) -> float | None:

@@ -14,6 +14,7 @@ from profiler.importers.mapping_file import read_mapping
 from profiler.importers.paths import inputs_of
 from profiler.importers.registry import importer_of
 from profiler.importers.sink import Counters, MemorySink
+from profiler.importers.snapshots import SnapshotGuard
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,7 @@ def read_counters(
     mapping: str | Path | None = None,
     host: str | None = None,
     bin_s: float = 1e-3,
-    time_from: Literal["name", "mtime"] = "name",
+    time_from: Literal["auto", "name", "mtime"] = "auto",
 ) -> tuple[Counters, list[str]]:
     """Read the series of a file, of all files of a folder or archive, or of standard input (``-``).
 
@@ -140,6 +141,8 @@ def _take(
             guard = HostGuard(source, sink.held)
             part.copy_to(guard)
             guard.check()
+        if importer.is_instant and options.time_from == "auto":
+            part.copy_to(SnapshotGuard(source, MemorySink(), sink.held))
     except BadInput as error:
         problems.append(str(error))
         return False

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
-from typing import TYPE_CHECKING, Any
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiler.errors import BadInput
-from profiler.importers import ingest, read_counters
+from profiler.importers import Options, ingest, read_counters
 from profiler.importers.instants import time_in
 from profiler.importers.metrics.names import known_metric
 from profiler.rates import rate_series
@@ -75,17 +78,60 @@ def test_a_page_without_times_takes_that_of_its_name_and_the_host_of_the_rest(tm
     }
 
 
-def test_a_page_of_no_known_time_is_refused_with_the_remedy(tmp_path: Path) -> None:
+def test_a_page_that_must_have_its_time_in_its_name_is_refused_without_one(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="name it by its time"):
-        read_counters(table(tmp_path, page(None, 1), "n1.prom"))
+        read_counters(table(tmp_path, page(None, 1), "n1.prom"), time_from="name")
 
 
-def test_a_time_of_modification_is_taken_only_on_demand(tmp_path: Path) -> None:
+@pytest.mark.parametrize("time_from", ["auto", "mtime"])
+def test_a_page_whose_name_tells_no_time_was_taken_when_it_was_written(
+    tmp_path: Path, time_from: Literal["auto", "mtime"]
+) -> None:
     path = table(tmp_path, page(None, 1), "n1.prom")
+    os.utime(path, (T0_S, T0_S + 0.25))
 
-    ((_, t_ns, _, _),), _ = read_counters(path, time_from="mtime")
+    ((_, t_ns, _, _),), _ = read_counters(path, time_from=time_from)
 
-    assert t_ns.tolist() == [pytest.approx(path.stat().st_mtime * NS, abs=1000)]
+    assert t_ns.tolist() == [T0_S * NS + NS // 4]
+
+
+def test_the_time_of_modification_counts_before_the_name_only_if_asked_for(tmp_path: Path) -> None:
+    path = table(tmp_path, page(None, 1), f"n1-{T0_S}.prom")
+
+    ((_, t_ns, _, _),), _ = read_counters(path)
+    ((_, modified_ns, _, _),), _ = read_counters(path, time_from="mtime")
+
+    assert t_ns.tolist() == [T0_S * NS]
+    assert modified_ns[0] > T0_S * NS
+
+
+def test_a_page_from_a_stream_was_taken_when_it_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before_s = table(tmp_path, "x", "before").stat().st_mtime
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(page(None, 1).encode())))
+
+    ((_, t_ns, _, _),), _ = read_counters("-")
+
+    assert 0 <= t_ns[0] / NS - before_s < 60
+
+
+@pytest.mark.parametrize("apart_s", [0.0, 0.1, 2.0])
+def test_copies_that_their_files_date_together_are_no_two_snapshots(tmp_path: Path, apart_s: float) -> None:
+    paths = [
+        table(tmp_path, page(None, value, labels='device="eth0",instance="n1:9100"'), f"{value}.prom")
+        for value in (1, 2)
+    ]
+    for path, t_s in zip(paths, (T0_S, T0_S + apart_s), strict=True):
+        os.utime(path, (t_s, t_s))
+    lake = Lake.open(tmp_path / "lake", create=True)
+
+    report = ingest(*paths, lake=lake)
+
+    assert statuses(report) == ["read", "read" if apart_s > 1 else "failed"]
+    assert n_samples(lake) == 1 + (apart_s > 1)
+    if apart_s < 1:
+        assert "as copies are" in report.inputs[1].message
+        assert "as copies are" in "".join(read_counters(tmp_path / ".", format="metrics")[1])
+    assert statuses(ingest(*paths, lake=tmp_path / "other", options=Options(time_from="mtime"))) == ["read", "read"]
 
 
 def test_two_pages_of_one_content_are_two_readings_in_a_lake(tmp_path: Path) -> None:
