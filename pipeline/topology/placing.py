@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -70,10 +70,8 @@ def _railed(job: KnownJob, seats: Sequence[Seat], sockets: Sockets) -> PlacedJob
     hosts = list(dict.fromkeys(seat.host for seat in seats))
     if len(hosts) == 1:
         raise LookupError(f"it runs on one host, {hosts[0]}, and sends nothing over links")
-    omissions: list[Omission] = []
-    usable = {host: _usable(job, host, seats, sockets, omissions) for host in hosts}
+    usable = {host: _usable(host, _devices(seats, host), sockets) for host in hosts}
     rails = rails_of(usable)
-    omissions += _left_out(job, usable, rails)
     groups = tuple(
         tuple(
             _placement(job, i_rail * len(hosts) + i_host, host=host, interface=rail[host])
@@ -81,24 +79,43 @@ def _railed(job: KnownJob, seats: Sequence[Seat], sockets: Sockets) -> PlacedJob
         )
         for i_rail, rail in enumerate(rails)
     )
-    return PlacedJob(job=job, groups=groups, omissions=tuple(omissions))
+    return PlacedJob(job=job, groups=groups, omissions=(*_unknown(job, seats, sockets), *_left_out(job, usable, rails)))
 
 
-def _usable(job: KnownJob, host: str, seats: Sequence[Seat], sockets: Sockets, omissions: list[Omission]) -> list[str]:
-    """Return the interfaces of a host that a job may send on: those whose links are up, of the devices named if any."""
+def _devices(seats: Sequence[Seat], host: str) -> set[str]:
+    return {seat.device for seat in seats if seat.host == host and seat.device}
+
+
+def _usable(host: str, devices: Collection[str], sockets: Sockets) -> list[str]:
+    """Return the interfaces of a host that a job may send on: those whose links are up, of its devices if any is known.
+
+    Raises
+    ------
+    LookupError
+        If there is none.
+    """
     of_host = sockets.interfaces(host)
-    named = {seat.device for seat in seats if seat.host == host and seat.device}
-    chosen = [interface for interface in of_host if interface.partition("/")[0] in named]
-    if named and not chosen:
-        names = ", ".join(sorted(named))
-        why = (
-            f"no link ends at {names} of host {host} (virtual functions?); all adapters of its hosts are taken for its"
-        )
-        omissions.append(Omission(what=f"devices of job {job.job_id}", why=why))
+    chosen = [interface for interface in of_host if interface.partition("/")[0] in devices]
     usable = [interface for interface in chosen or of_host if of_host[interface]]
     if not usable:
         raise LookupError(f"all links of its host {host} are down")
     return sorted(usable, key=natural)
+
+
+def _unknown(job: KnownJob, seats: Sequence[Seat], sockets: Sockets) -> Iterator[Omission]:
+    """Yield a word on devices that a job was given and that no link knows, such as virtual functions."""
+    ends = [
+        f"{seat.host}:{seat.device}"
+        for seat in seats
+        if seat.device
+        and not any(interface.partition("/")[0] == seat.device for interface in sockets.interfaces(seat.host))
+    ]
+    if ends:
+        more = f" and {len(ends) - 1} more" if len(ends) > 1 else ""
+        why = (
+            "no link ends there (a virtual function?); a host none of whose devices is known is taken with all adapters"
+        )
+        yield Omission(what=f"device {ends[0]}{more} of job {job.job_id}", why=why)
 
 
 def _left_out(
