@@ -35,7 +35,8 @@ def ingest(
     time_from: Annotated[
         Literal["auto", "name", "mtime"],
         typer.Option(
-            "--time-from", help="When a file without times was taken: its name, its modification, or the one it has."
+            "--time-from",
+            help="When a file without times was taken: its name, its modification, or the name if that tells.",
         ),
     ] = "auto",
     output: FormatOption = Format.TABLE,

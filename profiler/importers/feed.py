@@ -88,9 +88,9 @@ class Readings:
         self._waiting: dict[int, tuple[list[int], list[int]]] = {}
         self._last_key: int | None = None
 
-    def add(self, series: Series, *, t_ns: int, value: int) -> None:
-        """Take one reading, in the canonical unit of its series."""
-        key = series.series_id
+    def add(self, series: Series, *, t_ns: int, value: int, key: int | None = None) -> None:
+        """Take one reading, in the canonical unit of its series, whose identity is ``key`` if that is at hand."""
+        key = series.series_id if key is None else key
         if key not in self._feeds:
             self._feeds[key] = Feed(series, self._sink)
             self._waiting[key] = ([], [])

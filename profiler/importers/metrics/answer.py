@@ -18,7 +18,7 @@ from profiler.errors import BadInput
 from profiler.importers.coverage import Coverage
 from profiler.importers.importer import Importer, Options
 from profiler.importers.instants import whole_ns
-from profiler.importers.metrics.readings import MetricReadings, value_of
+from profiler.importers.metrics.readings import Labelled, MetricReadings, value_of
 from profiler.importers.objects import first_text, objects_in
 
 if TYPE_CHECKING:
@@ -94,9 +94,9 @@ class _Results:
             self._coverage.n_read += len(rows)
             self._coverage.leave_out("the answer to an expression", len(rows))
         elif self._readings.knows(name, n_readings=len(rows)):
-            self._add(name, _texts(labels), rows)
+            self._add(Labelled.of(name, _texts(labels)), rows)
         else:
-            self._readings.learn(name, _texts(labels))
+            self._readings.learn(Labelled.of(name, _texts(labels)))
 
     def tell(self) -> None:
         """Say what was no reading, and what the server itself said was wrong."""
@@ -115,14 +115,14 @@ class _Results:
             if said := _said(self._source, key):
                 coverage.problems.append(f"{name}: {meaning}: {said[:_SHOWN]!r}; ask again")
 
-    def _add(self, name: str, labels: Mapping[str, str], rows: list[Any]) -> None:
+    def _add(self, who: Labelled, rows: list[Any]) -> None:
         found = [reading for row in rows if (reading := _reading(row)) is not None]
         self._coverage.leave_out("no reading", len(rows) - len(found))
         if found:
             first_ns, last_ns = (pick(t_ns for t_ns, _ in found) for pick in (min, max))
-            self._readings.hand_over(name, labels, first_ns=first_ns, last_ns=last_ns)
+            self._readings.hand_over(who, first_ns=first_ns, last_ns=last_ns)
         for t_ns, value in found:
-            self._readings.add(name, labels, t_ns=t_ns, value=value)
+            self._readings.add(who, t_ns=t_ns, value=value)
 
 
 def _said(source: Input, path: str) -> str:

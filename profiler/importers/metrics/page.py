@@ -15,7 +15,7 @@ from profiler.importers.importer import Importer, Options
 from profiler.importers.instants import Instants, host_of
 from profiler.importers.lines import Lines
 from profiler.importers.metrics.names import NODES, known_metric
-from profiler.importers.metrics.readings import MetricReadings, value_of
+from profiler.importers.metrics.readings import Labelled, MetricReadings, value_of
 
 if TYPE_CHECKING:
     from profiler.importers.inputs import Input
@@ -35,18 +35,11 @@ _READING: Final = re.compile(
 """A reading; what follows a ``#`` is an exemplar, whose numbers are others."""
 
 
-class _Metric(NamedTuple):
-    """What is read."""
-
-    name: str
-    labels: dict[str, str]
-
-
 class _Reading(NamedTuple):
     """One reading; its time in s since the epoch is None where the page tells none."""
 
     what: bytes
-    metric: _Metric
+    metric: Labelled
     value: int | None
     t_s: float | None
     n_time_digits: int
@@ -88,7 +81,7 @@ class _Page:
         self._coverage = coverage
         self._readings = MetricReadings(sink, coverage, host=host_of(source, options), source=source.name)
         self._instants = Instants(source, options)
-        self._metrics: dict[bytes, _Metric | None] = {}
+        self._metrics: dict[bytes, Labelled | None] = {}
         self._waiting: _Reading | None = None
         self._n_time_digits = 0
         self._first_wrong = ""
@@ -98,7 +91,7 @@ class _Page:
         name = _NAME.match(line)
         if name is not None and not self._readings.knows(name[0].decode("ascii")):
             if name[0].decode("ascii") in NODES and (node := self._reading(line)) is not None:
-                self._readings.learn(*node.metric)
+                self._readings.learn(node.metric)
             return
         reading = self._reading(line)
         if reading is None:
@@ -132,7 +125,7 @@ class _Page:
             return
         what, metric, value, t_s, self._n_time_digits = self._waiting
         t_ns = self._instants.t_ns(t_s, of=what.decode("utf-8", errors="replace"))
-        self._readings.add(metric.name, metric.labels, t_ns=t_ns, value=value)
+        self._readings.add(metric, t_ns=t_ns, value=value)
 
     def _reading(self, line: bytes) -> _Reading | None:
         """Return what a line says; None if it is no reading."""
@@ -150,14 +143,14 @@ class _Page:
             return None
 
 
-def _metric(what: bytes) -> _Metric | None:
+def _metric(what: bytes) -> Labelled | None:
     """Return the name and the labels of a reading; None if they cannot be read."""
     try:
         families = list(text_string_to_metric_families(f"{what.decode()} 0\n"))
     except ValueError:
         return None
     samples = [sample for family in families for sample in family.samples]
-    return _Metric(samples[0].name, samples[0].labels) if len(samples) == 1 else None
+    return Labelled.of(samples[0].name, samples[0].labels) if len(samples) == 1 else None
 
 
 def _time_s(text: bytes) -> float:

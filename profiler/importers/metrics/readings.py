@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from profiler.importers.sink import Sink
     from profiler.store.series import Series
 
-__all__ = ["MetricReadings", "value_of"]
+__all__ = ["Labelled", "MetricReadings", "value_of"]
 
 _LARGEST: Final = 1 << 63
 """Values and times are stored as int64."""
@@ -43,11 +43,16 @@ def value_of(text: str) -> int | None:
     return value if 0 <= value < _LARGEST else None
 
 
-class _Labelled(NamedTuple):
-    """A metric with its labels."""
+class Labelled(NamedTuple):
+    """A metric with its labels, as a key of what is known of it."""
 
     name: str
     labels: frozenset[tuple[str, str]]
+
+    @classmethod
+    def of(cls, name: str, labels: Mapping[str, str]) -> Labelled:
+        """Return the key of a metric."""
+        return cls(name, frozenset(labels.items()))
 
 
 class MetricReadings:
@@ -74,9 +79,9 @@ class MetricReadings:
         self._host = host
         self._source = source
         self._metrics: dict[str, Metric | None] = {}
-        self._series: dict[_Labelled, Series] = {}
+        self._series: dict[Labelled, tuple[int, Series]] = {}
         self._nodes: dict[str, dict[str, str]] = {}
-        self._owners: dict[int, _Labelled] = {}
+        self._owners: dict[int, Labelled] = {}
         self._spans_ns: dict[int, tuple[int, int]] = {}
         self._passed_over: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
@@ -93,38 +98,37 @@ class MetricReadings:
         self._coverage.n_rows += n_readings
         return True
 
-    def learn(self, name: str, labels: Mapping[str, str]) -> None:
+    def learn(self, who: Labelled) -> None:
         """Take what a metric tells of a node: what it is called, for the counters of it that come after."""
-        if name in NODES and "guid" in labels and NODES[name] in labels:
-            self._nodes[labels["guid"]] = {NODES[name]: labels[NODES[name]]}
+        labels, called = dict(who.labels), NODES.get(who.name, "")
+        if "guid" in labels and called in labels:
+            self._nodes[labels["guid"]] = {called: labels[called]}
 
-    def hand_over(self, name: str, labels: Mapping[str, str], *, first_ns: int, last_ns: int) -> None:
+    def hand_over(self, who: Labelled, *, first_ns: int, last_ns: int) -> None:
         """Let readings go on under other labels, as when a pod was started anew.
 
         Only where all of them, from the first to the last, come before or after those that were taken: two that run at
         once are two counters, or one that is told twice.
         """
-        who = _Labelled(name, frozenset(labels.items()))
-        key = self._describe(who, labels).series_id
+        key, _ = self._describe(who)
         owner, span_ns = self._owners.get(key), self._spans_ns.get(key)
-        if owner is None or span_ns is None or owner.name != name:
+        if owner is None or span_ns is None or owner.name != who.name:
             return
         if first_ns > span_ns[1] or last_ns < span_ns[0]:
             self._owners[key] = who
 
-    def add(self, name: str, labels: Mapping[str, str], *, t_ns: int, value: int | None) -> None:
+    def add(self, who: Labelled, *, t_ns: int, value: int | None) -> None:
         """Take one reading of a metric that `knows`; a value that is none, None, is absent, as is a time that is."""
-        who = _Labelled(name, frozenset(labels.items()))
-        series = self._describe(who, labels)
-        owner = self._owners.setdefault(series.series_id, who)
-        if owner != who:
+        key, series = self._describe(who)
+        owner = self._owners.setdefault(key, who)
+        if owner is not who and owner != who:
             self._passed_over[_difference(who, owner)] += 1
         elif value is None:
             self._coverage.leave_out(NO_VALUE, 1)
         elif not 0 <= t_ns < _LARGEST:
             self._coverage.leave_out("no time", 1)
         else:
-            self._take(series, t_ns, value)
+            self._take(key, series, t_ns=t_ns, value=value)
 
     def close(self, *, cut_in: str = "") -> None:
         """Write what waits, and say what was passed over; see `profiler.importers.feed.Readings.close`."""
@@ -145,21 +149,23 @@ class MetricReadings:
             why = f"metrics that count no traffic of a port, such as {named}"
             coverage.skip(f"readings ({self._unknown.total()})", why)
 
-    def _take(self, series: Series, t_ns: int, value: int) -> None:
-        key = series.series_id
+    def _take(self, key: int, series: Series, *, t_ns: int, value: int) -> None:
         first_ns, last_ns = self._spans_ns.get(key, (t_ns, t_ns))
         self._spans_ns[key] = min(first_ns, t_ns), max(last_ns, t_ns)
         self._n_inexact += value >= _EXACT
         self._coverage.saw_at(t_ns)
-        self._readings.add(series, t_ns=t_ns, value=value)
+        self._readings.add(series, t_ns=t_ns, value=value, key=key)
 
-    def _describe(self, who: _Labelled, labels: Mapping[str, str]) -> Series:
+    def _describe(self, who: Labelled) -> tuple[int, Series]:
+        """Return the series of a metric, and its identity."""
         if who not in self._series:
             metric = self._metrics[who.name]
             if metric is None:
                 raise KeyError(who.name)
+            labels = dict(who.labels)
             labels = {**self._nodes.get(labels.get("guid", ""), {}), **labels}
-            self._series[who] = series_of(metric, labels, name=who.name, host=self._host, source=self._source)
+            series = series_of(metric, labels, name=who.name, host=self._host, source=self._source)
+            self._series[who] = series.series_id, series
         return self._series[who]
 
     def _oddness(self, name: str) -> tuple[bool, int, str]:
@@ -167,7 +173,7 @@ class MetricReadings:
         return not _LIKE_TRAFFIC.search(name), -self._unknown[name], name
 
 
-def _difference(who: _Labelled, owner: _Labelled) -> str:
+def _difference(who: Labelled, owner: Labelled) -> str:
     """Return what a metric is, and how it differs from the one that counts the same."""
     if who.name != owner.name:
         return f"{who.name}, counted by {owner.name}"
