@@ -88,6 +88,7 @@ class Analysis(Tabular):
     ``profiles`` maps a series' label (``host/device/direction``) to its measured profile, ``jobs`` a job to the
     profile of its own traffic, corrected for congestion. ``links`` are those that two or more jobs cross. ``skipped``
     is what could not be used for what it is, ``faults`` what could not be read or computed: it is missing here.
+    ``n_profiled`` series were profiled for it, counted once a time range; the others had been before.
     """
 
     profiles: Mapping[str, TrafficProfile]
@@ -96,6 +97,7 @@ class Analysis(Tabular):
     plan: ShiftPlan
     skipped: tuple[Skipped, ...] = ()
     faults: tuple[Skipped, ...] = ()
+    n_profiled: int = 0
 
     @property
     def n_periodic(self) -> int:

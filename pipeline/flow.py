@@ -73,6 +73,7 @@ def analyze(
         links=settle_links(solved, plan),
         plan=plan,
         faults=measured.faults,
+        n_profiled=measured.n_profiled,
         skipped=(*unplaced, *omissions(jobs=measured.jobs, ports=measured.ports, profiles=measured.profiles)),
     )
     store.replace_all(analysis.to_tables())

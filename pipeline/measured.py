@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipeline.batch import BatchOptions, OnPort, profile_ports
+from pipeline.derived import open_derived
 from pipeline.meetings import Meeting, find_meetings, job_profiles, own_profiles
 from pipeline.overlaps import find_overlaps
-from pipeline.profiles import profile_tables
-from pipeline.sql.database import Database, lake_sources
+from pipeline.profiles import history_table, profile_tables
+from profiler.schema import arrow_schema
+from profiler.store.segments import read_segments
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +54,7 @@ class MeasuredJobs:
     n_profiled: int = 0
 
 
-def read_ports(store: Lake, known: Mapping[str, pa.Table] | None = None) -> list[dict[str, Any]]:
+def read_ports(store: Lake, tables: Mapping[str, pa.Table] | None = None) -> list[dict[str, Any]]:
     """Return the rows of query ``series_by_port``, links and jobs from tables that are given, else from the lake.
 
     Raises
@@ -59,15 +62,17 @@ def read_ports(store: Lake, known: Mapping[str, pa.Table] | None = None) -> list
     LakeError
         If the lake is damaged.
     """
-    with _database(store, known) as database:
+    with open_derived(store, tables) as database:
         rows: list[dict[str, Any]] = database.run("series_by_port").to_pylist()
     return rows
 
 
-def measure_jobs(store: Lake, *, on_port: OnPort, batch: BatchOptions | None = None) -> MeasuredJobs:
+def measure_jobs(
+    store: Lake, *, on_port: OnPort, batch: BatchOptions | None = None, now_ns: Callable[[], int] = time.time_ns
+) -> MeasuredJobs:
     """Profile the ports of a lake, and conclude what its jobs do alone.
 
-    Tables ``profiles`` and ``phases`` are replaced.
+    Tables ``profiles`` and ``phases`` are replaced, and ``profile_history`` grows by closed ranges that are new.
 
     Raises
     ------
@@ -76,9 +81,11 @@ def measure_jobs(store: Lake, *, on_port: OnPort, batch: BatchOptions | None = N
         answer.
     """
     ports = read_ports(store)
-    found = profile_ports(store, ports, options=batch or BatchOptions(), on_port=on_port)
+    found = profile_ports(store, ports, options=batch or BatchOptions(), on_port=on_port, known=_closed_shards(store))
     store.replace_all(profile_tables(found.series.values()))
-    with _database(store) as database:
+    if found.history:
+        store.append("profile_history", history_table(found.history, analysed_ns=now_ns()))
+    with open_derived(store) as database:
         jobs = database.run("profiles_by_job").to_pylist()
         crossings = database.run("jobs_by_link", min_jobs=2).to_pylist()
     overlaps, unseen = find_overlaps(store, crossings, series=found.series, files=found.files)
@@ -98,6 +105,8 @@ def measure_jobs(store: Lake, *, on_port: OnPort, batch: BatchOptions | None = N
     )
 
 
-def _database(store: Lake, known: Mapping[str, pa.Table] | None = None) -> Database:
-    """Open a lake for SQL without its samples: a file of them that is damaged must not lose the rest."""
-    return Database({**lake_sources(store.root), "samples": (), **(known or {})})
+def _closed_shards(store: Lake) -> frozenset[str]:
+    """Return the keys of the closed shards that the lake's history has."""
+    schema = arrow_schema("profile_history")
+    keys = read_segments(store.files("profile_history"), schema, columns=["shard"])["shard"]
+    return frozenset(keys.unique().to_pylist())

@@ -89,7 +89,7 @@ def _groups(
 
 def _n_samples(one: SeriesProfile, files: Sequence[SampleFile]) -> int:
     from_ns, to_ns = one.from_ns or 0, (one.to_ns or 0) + 1
-    return sum(file.n_between(one.series_id, from_ns, to_ns) for file in files)
+    return sum(file.n_between(one.series_id, from_ns=from_ns, to_ns=to_ns) for file in files)
 
 
 def _contention(

@@ -1,4 +1,4 @@
-"""`profile_tables`: the rows of profiles for the lake."""
+"""The rows of profiles for the lake: of the present (`profile_tables`), and of closed ranges (`history_table`)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pyarrow as pa
 from profiler.schema import arrow_schema
 
 if TYPE_CHECKING:
-    from pipeline.batch import SeriesProfile
+    from pipeline.batch import SeriesProfile, Shard
 
-__all__ = ["profile_tables"]
+__all__ = ["history_table", "profile_tables"]
 
 
 def profile_tables(profiles: Iterable[SeriesProfile]) -> dict[str, pa.Table]:
@@ -31,6 +31,30 @@ def profile_tables(profiles: Iterable[SeriesProfile]) -> dict[str, pa.Table]:
         "profiles": pa.Table.from_pylist(rows, schema=arrow_schema("profiles")),
         "phases": pa.Table.from_pylist(phases, schema=arrow_schema("phases")),
     }
+
+
+def history_table(found: Iterable[tuple[Shard, SeriesProfile]], *, analysed_ns: int) -> pa.Table:
+    """Return rows of table ``profile_history``, of closed shards and what came of them.
+
+    Parameters
+    ----------
+    found
+        Each profile with its shard, whose range the row is of.
+    analysed_ns
+        When the analysis began, UTC epoch ns.
+    """
+    rows = [
+        {
+            **_columns("profile_history", one.profile),
+            "series_id": one.series_id,
+            "from_ns": shard.from_ns,
+            "to_ns": shard.to_ns,
+            "analysed_ns": analysed_ns,
+            "shard": shard.key,
+        }
+        for shard, one in found
+    ]
+    return pa.Table.from_pylist(rows, schema=arrow_schema("profile_history"))
 
 
 def _columns(table: str, result: object) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pipeline.batch.files import SampleFile
 from pipeline.batch.options import BatchOptions, Share
 from pipeline.batch.plan import plan_shards
 from pipeline.batch.run import OnPort, PortProfiles, ShareRun, profile_ports, profile_share
-from pipeline.batch.shard import Shard
+from pipeline.batch.shard import Shard, tool_version
 from pipeline.batch.work import Work
 
 __all__ = [
@@ -32,4 +32,5 @@ __all__ = [
     "profile_ports",
     "profile_shard",
     "profile_share",
+    "tool_version",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,13 @@ from profiler.batch.outcome import profile_or_reason
 from profiler.errors import BadInput
 from profiler.rates import rate_series
 from profiler.signals import RateSeries
-from profiler.store import Counter, Series
+from profiler.store import Series
 from profiler.store.counters import read_counters
 
 if TYPE_CHECKING:
     from pipeline.batch.shard import Shard
     from profiler.phases import TrafficProfile
+    from profiler.store import Counter
 
 __all__ = ["SeriesProfile", "profile_shard"]
 
@@ -41,22 +42,11 @@ def profile_shard(shard: Shard) -> list[SeriesProfile]:
         If a file is missing or damaged.
     """
     port_of = {port["series_id"]: port for port in shard.ports}
-    return [_profile(port_of[series_id], counter, shard=shard) for series_id, counter in _counters(shard)]
-
-
-def _counters(shard: Shard) -> Iterator[tuple[int, Counter]]:
-    kinds = {port["series_id"]: port["kind"] for port in shard.ports}
-    for series_id, counter in read_counters(shard.paths, kinds, kinds=kinds, n_rows=shard.n_samples):
-        first, end = counter.t_ns.searchsorted([shard.from_ns, shard.to_ns])
-        yield (
-            series_id,
-            Counter(
-                t_ns=counter.t_ns[first:end],
-                value=counter.value[first:end],
-                flags=counter.flags[first:end],
-                epoch=counter.epoch[first:end],
-            ),
-        )
+    kinds = {series_id: port["kind"] for series_id, port in port_of.items()}
+    counters = read_counters(
+        shard.paths, kinds, kinds=kinds, n_rows=shard.n_samples, t_range_ns=(shard.from_ns, shard.to_ns)
+    )
+    return [_profile(port_of[series_id], counter, shard=shard) for series_id, counter in counters]
 
 
 def _profile(port: Mapping[str, Any], counter: Counter, *, shard: Shard) -> SeriesProfile:

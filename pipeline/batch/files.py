@@ -35,7 +35,7 @@ class SampleFile:
     last_ns: int
     n_rows: Mapping[int, int]
 
-    def n_between(self, series_id: int, from_ns: int, to_ns: int) -> int:
+    def n_between(self, series_id: int, *, from_ns: int, to_ns: int) -> int:
         """Return about how many rows of a series lie in a range of time, as if they were evenly spread."""
         overlap_ns = min(to_ns, self.last_ns + 1) - max(from_ns, self.first_ns)
         n_rows = self.n_rows.get(series_id, 0)

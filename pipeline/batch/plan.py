@@ -101,7 +101,8 @@ def _range_shards(
     inside = [file for file in files if file.first_ns < to_ns and file.last_ns >= from_ns]
     start_ns = max(from_ns, min((file.first_ns for file in inside), default=from_ns))
     n_of = {
-        port["series_id"]: sum(file.n_between(port["series_id"], start_ns, to_ns) for file in inside) for port in ports
+        port["series_id"]: sum(file.n_between(port["series_id"], from_ns=start_ns, to_ns=to_ns) for file in inside)
+        for port in ports
     }
     n_most = max(n_of.values())
     n_left_out = max(0, n_most - SERIES_SAMPLES)

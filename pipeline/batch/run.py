@@ -37,7 +37,7 @@ class PortProfiles:
         The present of each series, by series id, in order of ports; a series whose shard failed has status
         ``no_data`` and the reason.
     history
-        Closed ranges that the lake's history has not yet, with the key of the shard.
+        What came of closed shards that the lake's history has not yet.
     faults
         Files that cannot be read, and shards that failed.
     files
@@ -47,7 +47,7 @@ class PortProfiles:
     """
 
     series: Mapping[int, SeriesProfile]
-    history: Sequence[tuple[str, SeriesProfile]]
+    history: Sequence[tuple[Shard, SeriesProfile]]
     faults: tuple[Skipped, ...]
     files: Sequence[SampleFile]
     n_profiled: int
@@ -103,7 +103,7 @@ def profile_ports(
     closed = [shard for shard in wanted if not shard.is_present and shard.key in finished.found]
     return PortProfiles(
         series={port["series_id"]: present[port["series_id"]] for port in ports},
-        history=[(shard.key, one) for shard in closed for one in finished.found[shard.key]],
+        history=[(shard, one) for shard in closed for one in finished.found[shard.key]],
         faults=(*_broken(plan.broken), *finished.faults()),
         files=plan.files,
         n_profiled=finished.n_profiled,

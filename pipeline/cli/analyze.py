@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pipeline.cli.batch_options import (
+    EngineChoice,
+    EngineOption,
+    EveryOption,
+    MergeFlag,
+    RunsOption,
+    ShardOption,
+    WindowOption,
+    WorkersOption,
+    WorkOption,
+    read_batch,
+)
+from pipeline.cli.faults import note_faults
 from pipeline.cli.plan_options import BudgetOption, Goal, GoalOption, PinOption, WeightOption, read_options
 from pipeline.cli.printer import (
     CsvFlag,
@@ -21,6 +34,13 @@ from pipeline.cli.printer import (
     print_rows,
 )
 from pipeline.cli.progress import port_progress
+from pipeline.cli.run_rows import print_runs
+from pipeline.cli.shard_run import run_share
+from profiler.errors import UsageError
+from profiler.units import parse_duration_s
+
+if TYPE_CHECKING:
+    from pipeline.analysis import Analysis
 
 __all__ = ["analyze"]
 
@@ -37,49 +57,92 @@ def analyze(
     weight: WeightOption = [],  # noqa: B006 - typer makes a new list a call
     pin: PinOption = [],  # noqa: B006
     budget: BudgetOption = None,
+    engine: EngineOption = EngineChoice.LOCAL,
+    workers: WorkersOption = None,
+    window: WindowOption = "24h",
+    work: WorkOption = None,
+    shard: ShardOption = None,
+    merge: MergeFlag = False,
+    every: EveryOption = None,
+    runs: RunsOption = None,
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
 ) -> None:
     """Find the beat of every port, the jobs that meet on links, and the shifts that keep them apart.
 
-    What is found is kept in the lake, for offbeat query and sql. Ends with 3 if nothing is periodic, or if jobs
-    collide and nothing helps.
+    What is found is kept in the lake, for offbeat query and sql. Ports are profiled in shards, of a host over a
+    stretch of time; what is finished is kept in the work folder and never computed again, so a run that was killed is
+    resumed by running it again. Job arrays finish shards by --shard, give the same --cluster to each, and one process
+    merges them when all have ended. Ends with 1 if a file or shard failed (the rest is analysed all the same), with 3
+    if nothing is periodic, or if jobs collide and nothing helps.
 
     Example:
 
         offbeat analyze --lake lake --cluster cluster.toml --plan plan.json
 
         offbeat analyze --lake lake --objective worst --pin A=0s --budget 10s
-    """
-    from pipeline.analysis import LINK_COLUMNS
-    from pipeline.cli.analysis_table import readable_link, readable_omissions, readable_shift
-    from pipeline.flow import analyze as analyze_lake
-    from pipeline.outfile import Existing, check_target, write_text
-    from pipeline.report import advise, summarize
 
+        offbeat analyze --lake lake --shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT
+
+        offbeat analyze --lake lake --every 5m --window 1h
+    """
+    from pipeline.outfile import Existing, check_target, write_text
+    from pipeline.runs import Request, run_once
+
+    chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
+    _check_together(shard=shard, merge=merge, every=every, runs=runs, plan=plan)
+    batch = read_batch(engine, workers=workers, window=window, work=work, merge=merge)
+    if shard is not None:
+        run_share(lake, shard=shard, cluster=cluster, batch=batch, output=chosen)
+        return
     options = read_options(objective, weight=weight, pin=pin, budget=budget)
+    request = Request(lake=lake, cluster=cluster, options=options, batch=batch)
+    if every is not None:
+        if not print_runs(request, every_s=parse_duration_s(every), n_runs=runs, output=chosen):
+            raise typer.Exit(1)
+        return
     existing: Existing = "replace" if force else "keep"
     if plan is not None:
         check_target(plan, existing=existing)
     with port_progress() as on_port:
-        analysis = analyze_lake(lake, cluster=cluster, options=options, on_port=on_port)
+        analysis, run = run_once(request, on_port=on_port)
     if plan is not None:
         write_text(json.dumps(analysis.plan.to_dict(), indent=2, allow_nan=False) + "\n", plan, existing=existing)
         note(f"offbeat: wrote {plan}")
-    chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
-    if chosen is Format.JSON:
+    _print_analysis(analysis, output=chosen)
+    note_faults(run.warnings)
+    if not run.is_whole:
+        raise typer.Exit(1)
+    if not analysis.has_answer:
+        raise typer.Exit(3)
+
+
+def _check_together(*, shard: str | None, merge: bool, every: str | None, runs: int | None, plan: Path | None) -> None:
+    """Refuse options that have no meaning together."""
+    if shard is not None and (merge or every is not None or plan is not None):
+        raise UsageError("--shard only profiles ports: give --merge, --every or --plan to a run that follows")
+    if every is not None and (merge or plan is not None):
+        raise UsageError("--every goes on by itself: --merge and --plan are for a single run")
+    if runs is not None and every is None:
+        raise UsageError("--runs ends --every: give both")
+
+
+def _print_analysis(analysis: Analysis, *, output: Format) -> None:
+    from pipeline.analysis import LINK_COLUMNS
+    from pipeline.cli.analysis_table import readable_link, readable_omissions, readable_shift
+    from pipeline.report import advise, summarize
+
+    if output is Format.JSON:
         document = analysis.to_dict()
         print_json({**document, "plan": {**document["plan"], "elapsed_s": analysis.plan.elapsed_s}})
-    elif chosen is Format.CSV:
-        print_rows(analysis.to_rows(), output=chosen, columns=LINK_COLUMNS)
+    elif output is Format.CSV:
+        print_rows(analysis.to_rows(), output=output, columns=LINK_COLUMNS)
     else:
         _print_table([readable_link(link) for link in analysis.links])
         print_lines([*summarize(analysis), ""])
         _print_table([readable_shift(advice) for advice in advise(analysis)])
         print_lines(readable_omissions(analysis))
-    if not analysis.has_answer:
-        raise typer.Exit(3)
 
 
 def _print_table(rows: list[dict[str, str]]) -> None:
