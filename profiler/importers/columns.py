@@ -34,14 +34,17 @@ class ChosenColumn:
         """Return the series of the rows with these cells in `name_columns`."""
         given = iter(cells)
         names = {key: next(given) if isinstance(name, ColumnName) else name for key, name in self.names.items()}
+        is_gauge = self.counter.kind == "gauge"
         return Series(
             **names,
             direction=self.counter.direction,
+            metric="bytes_per_s" if is_gauge else "bytes",
+            unit="bytes/s" if is_gauge else "bytes",
             kind=self.counter.kind,
             layer=self.counter.layer,
             raw_name=self.column,
             raw_scale=float(self.counter.scale),
-            width_bits=self.counter.width_bits,
+            width_bits=None if is_gauge else self.counter.width_bits,
             source=source,
         )
 

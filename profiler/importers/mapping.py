@@ -29,8 +29,11 @@ COUNTER_UNITS: Final[dict[str, Fraction]] = {
     "MiB": Fraction(1 << 20),
     "words4": Fraction(IB_WORD_BYTES),
     "bits": Fraction(1, BITS_PER_BYTE),
+    "kbit": Fraction(1_000, BITS_PER_BYTE),
+    "Mbit": Fraction(1_000_000, BITS_PER_BYTE),
+    "Gbit": Fraction(1_000_000_000, BITS_PER_BYTE),
 }
-"""Bytes in one unit of a counter's column."""
+"""Bytes in one unit of a counter's column; of a gauge's, both are per second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class CounterColumn:
 
     column: str
     direction: Literal["receive", "transmit"]
-    kind: Literal["counter", "delta"] = "counter"
+    kind: Literal["counter", "delta", "gauge"] = "counter"
     unit: str = "bytes"
     width_bits: int = 64
     layer: str = "netdev"

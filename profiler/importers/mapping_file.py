@@ -15,8 +15,8 @@
     [[counter]]
     column = "InOctets"                    # or a pattern, such as "{device}.rx_bytes", for many columns
     direction = "in"                       # in, rx, receive; out, tx, transmit: seen from the device
-    kind = "delta"                         # counter: cumulative; delta: since the row before
-    unit = "bytes"                         # bytes, kB, MB, KiB, MiB, words4 (InfiniBand), bits
+    kind = "delta"                         # counter: cumulative; delta: since the row before; gauge: a rate per second
+    unit = "bytes"                         # bytes, kB, MB, KiB, MiB, words4 (InfiniBand), bits, kbit, Mbit, Gbit
     width_bits = 64                        # width at which a raw counter wraps
     layer = "wire"
 """
@@ -46,6 +46,7 @@ _DIRECTIONS: Final[dict[str, Literal["receive", "transmit"]]] = {
     "transmit": "transmit",
 }
 _LAYERS: Final = ("rdma_vport", "wire", "netdev", "socket", "capture", "collective")
+_KINDS: Final = ("counter", "delta", "gauge")
 _NAMES: Final = ("host", "device", "port")
 
 
@@ -147,7 +148,7 @@ def _counter_column(section: _Section) -> CounterColumn:
     counter = CounterColumn(
         column=section.take("column", str),
         direction=_DIRECTIONS[section.choose("direction", _DIRECTIONS)],
-        kind=cast("Literal['counter', 'delta']", section.choose("kind", ("counter", "delta"), default="counter")),
+        kind=cast("Literal['counter', 'delta', 'gauge']", section.choose("kind", _KINDS, default="counter")),
         unit=section.choose("unit", COUNTER_UNITS, default="bytes"),
         width_bits=section.take("width_bits", int, default=64),
         layer=section.choose("layer", _LAYERS, default="netdev"),

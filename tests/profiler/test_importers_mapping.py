@@ -67,6 +67,22 @@ def test_mapping_of_a_wide_table_by_pattern_unit_and_width(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("unit", "cell", "bytes_per_s"),
+    [("bytes", "1000", 1000), ("Gbit", "12.5", 1_562_500_000), ("Mbit", "0.008", 1000), ("kbit", "1e3", 125_000)],
+)
+def test_a_column_of_rates_is_a_gauge_of_bytes_per_second(
+    tmp_path: Path, unit: str, cell: str, bytes_per_s: int
+) -> None:
+    rate = LEAF.replace('kind = "delta"', f'kind = "gauge"\nunit = "{unit}"', 1)
+    mapping = table(tmp_path, rate, "rates.toml")
+
+    series, _, value = first(table(tmp_path, f"when,switch,port,in,out\n1,s,p,{cell},7\n"), mapping=mapping)
+
+    assert (series.kind, series.metric, series.unit, series.width_bits) == ("gauge", "bytes_per_s", "bytes/s", None)
+    assert value == [bytes_per_s]
+
+
+@pytest.mark.parametrize(
     ("time", "cell"),
     [
         ('format = "iso"', "2024-05-24T00:00:00.939Z"),
