@@ -20,6 +20,11 @@ MAX_DEPTH: Final = 16
 """A dump is five deep: dict, entries, entry, sizes, shape. What reads values may recurse as deep as they are."""
 MAX_SIZE: Final = 100_000_000
 """Values, shared ones counted wherever they stand; a ring of 10^5 entries with stacks of 30 frames has half of it."""
+MAX_INSTRUCTIONS: Final = 100_000_000
+"""A ring of 10^5 entries with their stacks has a third of it; a minute of looking."""
+MAX_HELD: Final = 10_000_000
+"""Lists, tuples and dicts made, values remembered, or values that wait for one; the same ring has half: 1 GiB at most."""
+_CHECK_EVERY: Final = 4096
 TEXT_A_VALUE: Final = 16
 """Characters that count as much as a number."""
 
@@ -44,6 +49,8 @@ class PickleShape:
         self._below: list[list[_Value]] = []
         """The stacks below each mark."""
         self._memo: dict[int, _Value] = {}
+        self._n_taken = 0
+        self._n_made = 0
 
     def take(self, instruction: str, argument: Any) -> None:  # noqa: ANN401 - whatever an instruction is given
         """Carry out an instruction.
@@ -51,10 +58,14 @@ class PickleShape:
         Raises
         ------
         pickle.UnpicklingError
-            If a value would be too deep or too large, hold itself, or be a dict with keys that are not plain.
+            If a value would be too deep or too large, hold itself, or be a dict with keys that are not plain, or the
+            pickle is longer than any that is to be loaded.
         IndexError, KeyError
             If it needs values that are not there.
         """
+        self._n_taken += 1
+        if self._n_taken % _CHECK_EVERY == 0:
+            self._check_held()
         act = _ACTS.get(instruction)
         if act is not None:
             act(self, argument)
@@ -65,6 +76,11 @@ class PickleShape:
         else:
             self._stack.append(_NUMBER)
 
+    def _check_held(self) -> None:
+        n_waiting = len(self._stack) + sum(map(len, self._below))
+        if self._n_taken > MAX_INSTRUCTIONS or max(self._n_made, n_waiting, len(self._memo)) > MAX_HELD:
+            raise pickle.UnpicklingError(f"more than {MAX_HELD} lists, or {MAX_INSTRUCTIONS} instructions")
+
     def _pop(self, n_values: int) -> list[_Value]:
         return [self._stack.pop() for _ in range(n_values)][::-1]
 
@@ -73,6 +89,8 @@ class PickleShape:
         return values
 
     def _mark(self, _: object) -> None:
+        if len(self._below) > MAX_DEPTH:
+            raise pickle.UnpicklingError(f"values nested more than {MAX_DEPTH} deep")
         self._below.append(self._stack)
         self._stack = []
 
@@ -98,12 +116,14 @@ class PickleShape:
         self._stack.append(self._memo[place])
 
     def _make(self, parts: list[_Value], *, may_grow: bool) -> None:
+        self._n_made += 1
         made = _Value(may_grow=True)
         _hold(made, parts)
         made.may_grow = may_grow
         self._stack.append(made)
 
     def _make_empty(self, _: object) -> None:
+        self._n_made += 1
         self._stack.append(_Value(may_grow=True))
 
     def _make_tuple(self, _: object) -> None:
