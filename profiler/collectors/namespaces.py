@@ -40,7 +40,7 @@ def open_namespace(pid: int, *, host: str, proc: Path = PROC) -> list[NamespaceP
     if namespace == network_namespace(os.getpid()):
         raise NotHere(f"process {pid} is in this network namespace, with all others: take --pid {pid}, or --iface")
     path = proc / str(pid) / "net" / "dev"
-    names = [name for name, _ in _lines(path.read_bytes()) if name != "lo"]
+    names = sorted(name for name, _ in _lines(path.read_bytes()) if name != "lo")
     if not names:
         raise NotHere(f"{path}: no interface but the loopback")
     return [NamespaceProbe(pid, name, host=host, proc=proc) for name in names]
@@ -74,7 +74,7 @@ class NamespaceProbe:
         self._process = os.pidfd_open(pid)
         self._handle = os.open(folder / "net" / "dev", os.O_RDONLY | os.O_CLOEXEC)
         self.remarks: Sequence[str] = (
-            f"{self._source.name}: all that moves in the process's network namespace, others' in it too",
+            f"{self._source.name}: what moves there in the process's network namespace, other processes' too",
         )
 
     @property

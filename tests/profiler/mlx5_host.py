@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Mlx5Host"]
+__all__ = ["Mlx5Host", "count"]
 
 IB_COUNTERS: Final = {
     "port_xmit_data": 1_000,
@@ -71,14 +71,6 @@ class Mlx5Host:
         """Return the folder of a port."""
         return self.root / "class" / "infiniband" / device / "ports" / str(port)
 
-    def count(self, counter: Path, value: int) -> None:
-        """Put a counter at a value, as the kernel does: whoever has the file open reads it anew."""
-        handle = os.open(counter, os.O_WRONLY)
-        try:
-            os.pwrite(handle, f"{value:<24}\n".encode(), 0)  # one write of one length: a reader sees the old or the new
-        finally:
-            os.close(handle)
-
     def _interface(self, name: str) -> None:
         folder = f"class/net/{name}"
         for counter, value in {"tx_bytes": 100, "rx_bytes": 200, "tx_packets": 3, "rx_packets": 4}.items():
@@ -113,3 +105,12 @@ class Mlx5Host:
         link = self.root / path
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(target)
+
+
+def count(counter: Path, value: int) -> None:
+    """Put a counter at a value, as the kernel does: whoever has the file open reads it anew."""
+    handle = os.open(counter, os.O_WRONLY)
+    try:
+        os.pwrite(handle, f"{value:<24}\n".encode(), 0)  # one write of one length: a reader sees the old or the new
+    finally:
+        os.close(handle)

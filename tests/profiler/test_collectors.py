@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +12,10 @@ from profiler.collectors import COLLECTORS, find_sources, open_counters
 from profiler.collectors.nic import NIC
 from profiler.collectors.rdma import RDMA
 from profiler.errors import NotHere, SourceBroken
+from tests.profiler.rights import rights_of_nobody
 from tests.profiler.ttar import read_ttar, unpack_ttar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from profiler.collectors import Source
 
 SYS_ROOT = Path(__file__).parents[1] / "fixtures" / "sys"
@@ -273,19 +270,6 @@ def test_a_tree_that_may_not_be_read_is_broken_rather_than_absent(tree: Path) ->
     with rights_of_nobody(), pytest.raises(SourceBroken, match="Permission denied; run as a user who may read it"):
         find_sources(tree)
     folder.chmod(0o755)
-
-
-@contextmanager
-def rights_of_nobody() -> Iterator[None]:
-    """Give up root's right to read everything, if we have it."""
-    was_root = os.geteuid() == 0
-    if was_root:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if was_root:
-            os.seteuid(0)
 
 
 def test_an_open_counter_is_read_anew_each_time(tree: Path) -> None:

@@ -6,20 +6,22 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pipeline.cli.live_sources import LiveSources
 from profiler.collectors import ethtool
 from profiler.collectors.ethtool import EthtoolProbe, known_statistic
-from profiler.collectors.processes import cgroup_processes, process_tree, socket_inodes
+from profiler.collectors.processes import ProcessTree, cgroup_processes, checked_rights, process_tree, socket_inodes
 from profiler.collectors.sockets import SocketsProbe
 from profiler.errors import NotHere, UsageError
 from profiler.record import Sampler, opened
+from tests.profiler.rights import rights_of_nobody
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 TALKER = """
 import socket, sys, threading
@@ -144,6 +146,58 @@ def test_a_process_that_is_not_there_is_named() -> None:
         SocketsProbe.of_process(999_999_999, host="h1", interval_s=1.0)
 
 
+def test_a_connection_that_is_handed_over_counts_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("profiler.collectors.sockets.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("profiler.collectors.sockets.LOOK_DUTY", 1e9)
+    one, other = Talker(), Talker()
+    members = {one.process.pid}
+    try:
+        probe = SocketsProbe("job", pids=lambda: members, host="h1", interval_s=10.0)
+        other.tell("send", 50_000)
+        assert list(probe.read()) == [0, 0]
+        members.add(other.process.pid)  # as a process that joins a control group
+        probe.read()
+        other.tell("send", 1_000)
+        assert settled(probe, 1_000, monkeypatch) == [1_000, 1_000]
+        probe.close()
+    finally:
+        one.end()
+        other.end()
+
+
+def test_sockets_that_have_ended_are_forgotten_and_their_bytes_are_not(
+    talker: Talker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe = probe_of(talker.process.pid)
+    other = Talker()
+    other.tell("connect", 20)
+    monkeypatch.setattr("profiler.collectors.sockets.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("profiler.collectors.sockets.LOOK_DUTY", 1e9)
+    probe.read()
+    n_known = len(probe._seen) + len(probe._foreign)
+    other.end()
+    probe.read()
+    assert len(probe._seen) + len(probe._foreign) <= n_known - 40
+    probe.close()
+
+
+def test_what_is_not_seen_and_what_a_read_costs_is_said(talker: Talker) -> None:
+    probe = probe_of(talker.process.pid)
+    cost, losses = probe.remarks
+    assert "a read takes" in cost
+    assert "payload of TCP alone" in losses
+    assert "open for less than 10000 ms" in losses
+    probe.close()
+
+
+def test_another_users_processes_are_refused_rather_than_counted_as_silent(tmp_path: Path) -> None:
+    (tmp_path / "7" / "fd").mkdir(parents=True)
+    (tmp_path / "7" / "fd").chmod(0)
+    with rights_of_nobody(), pytest.raises(NotHere, match="process 7 is another user's"):
+        checked_rights({7, 8}, proc=tmp_path)
+    (tmp_path / "7" / "fd").chmod(0o755)
+
+
 def test_an_interval_that_reading_would_fill_is_refused_with_one_that_serves(talker: Talker) -> None:
     probe_of(talker.process.pid).close()
 
@@ -204,6 +258,20 @@ def test_a_tree_of_processes_has_its_children(talker: Talker) -> None:
     assert len(socket_inodes({talker.process.pid})) >= 3
 
 
+def test_a_child_whose_parent_has_ended_stays_in_the_tree_and_its_number_is_no_one_elses(tmp_path: Path) -> None:
+    for pid, parent in ((1, 0), (2, 1), (3, 2)):
+        save_process(tmp_path, pid, parent=parent, started=pid)
+    tree = ProcessTree(2, proc=tmp_path)
+    assert tree.processes() == {2, 3}
+
+    (tmp_path / "2" / "stat").unlink()
+    save_process(tmp_path, 3, parent=1, started=3)
+    save_process(tmp_path, 4, parent=3, started=4)
+    assert tree.processes() == {3, 4}
+    save_process(tmp_path, 3, parent=1, started=99)
+    assert tree.processes() == {4}, "another process has the number 3 now"
+
+
 def test_names_with_brackets_and_spaces_do_not_hide_a_parent(tmp_path: Path) -> None:
     for pid, name, parent in ((1, "init", 0), (2, "a) b) c", 1), (3, "x y", 2)):
         save_process(tmp_path, pid, parent=parent, name=name)
@@ -260,6 +328,18 @@ def test_statistics_that_the_kernel_does_not_have_are_read_by_one_question() -> 
     }
     assert probe.read()[1] == 7
     assert probe.cost_s < 0.01
+
+
+@pytest.mark.usefixtures("driver")
+def test_only_the_statistics_asked_for_are_read_and_the_cost_is_said() -> None:
+    sources, _ = LiveSources(drivers=["eth0:rx0_csum, rx_bytes"]).find(Path("/sys"), host="h1", interval_s=1.0)
+    (probe,) = sources
+    assert isinstance(probe, EthtoolProbe)
+    assert [counter.series.raw_name for counter in probe.counters()] == ["rx0_csum", "rx_bytes"]
+    assert probe.read() == [3, 1]
+    (remark,) = probe.remarks
+    assert "a read of its driver's statistics takes" in remark
+    assert "of the time" in remark
 
 
 @pytest.mark.usefixtures("driver")

@@ -20,6 +20,7 @@ from profiler.collectors import find_sources
 from profiler.errors import LakeError, SourceBroken, UsageError
 from profiler.record import RecordSummary, Timing, record
 from profiler.store import Lake
+from tests.profiler.namespaces import ip, namespace_of, pair_of_interfaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -233,25 +234,10 @@ def test_a_disk_that_fills_up_ends_it_with_a_clear_message_and_keeps_what_was_se
 @pytest.fixture
 def namespace() -> Iterator[str]:
     """A network namespace with two pairs of interfaces, one-a to one-b and two-a to two-b, that are up."""
-    if os.geteuid() != 0 or shutil.which("ip") is None:
-        pytest.skip("makes a network namespace, which needs root and iproute2")
-    name = f"offbeat-test-{os.getpid()}"
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip(f"cannot make a network namespace here: {made.stderr.strip()}")
-    try:
+    with namespace_of("record") as name:
         for pair in ("one", "two"):
-            ends = (f"{pair}-a", f"{pair}-b")
-            _ip(name, "link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
-            for end in ends:
-                _ip(name, "link", "set", end, "up")
+            pair_of_interfaces(name, pair)
         yield name
-    finally:
-        subprocess.run(["ip", "netns", "del", name], check=True)
-
-
-def _ip(namespace: str, *arguments: str) -> None:
-    subprocess.run(["ip", "-n", namespace, *arguments], check=True)
 
 
 def test_an_interface_deleted_while_recording_is_reported_and_the_other_is_kept(lake: Lake, namespace: str) -> None:
@@ -266,7 +252,7 @@ def test_an_interface_deleted_while_recording_is_reported_and_the_other_is_kept(
     )
     wait_for_series(lake)
     time.sleep(0.5)
-    _ip(namespace, "link", "del", "one-a")
+    ip(namespace, "link", "del", "one-a")
     answer, complaints = process.communicate(timeout=20)
     assert process.returncode == 1
     # The kernel says "no such device", or "invalid argument" in the moment in which it goes.
