@@ -23,7 +23,7 @@ MAX_SIZE: Final = 100_000_000
 MAX_INSTRUCTIONS: Final = 100_000_000
 """A ring of 10^5 entries with their stacks has a third of it; a minute of looking."""
 MAX_HELD: Final = 10_000_000
-"""Lists, tuples and dicts made, values remembered, or values that wait for one; the same ring has half: 1 GiB at most."""
+"""Lists, tuples and dicts made, values remembered, or values that wait: 1 GiB at most; the same ring has half."""
 _CHECK_EVERY: Final = 4096
 TEXT_A_VALUE: Final = 16
 """Characters that count as much as a number."""
