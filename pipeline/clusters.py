@@ -18,7 +18,8 @@ __all__ = ["know_cluster"]
 def know_cluster(store: Lake, cluster: str | Path | Sequence[str | Path] | None) -> tuple[Skipped, ...]:
     """Put what files know of links, jobs and placements in the place of what a lake knew, if any are given.
 
-    Of links and jobs with a start or an end, those count that are there at the lake's last sample.
+    Of links and jobs with a start or an end, those count that are there at the lake's last sample. Hosts and
+    switches are called as the lake's counters call them, where the names differ by a domain alone or files tell so.
 
     Returns
     -------
@@ -35,7 +36,8 @@ def know_cluster(store: Lake, cluster: str | Path | Sequence[str | Path] | None)
     paths = [cluster] if isinstance(cluster, str | Path) else list(cluster)
     if not paths:
         return ()
-    found = read_cluster(*paths, at_ns=_last_sample_ns(store))
+    counted = set(store.read("series")["host"].to_pylist())
+    found = read_cluster(*paths, at_ns=_last_sample_ns(store), counted=counted)
     store.replace_all(found.to_tables())
     return tuple(Skipped(what=omission.what, why=omission.why) for omission in found.omissions)
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import difflib
-import ipaddress
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 __all__ = ["HostNames"]
+
+_ADDRESS: Final = re.compile(r"[0-9]+(?:\.[0-9]+){3}|[0-9A-Fa-f]*(?::[0-9A-Fa-f.]*){2,}")
+MOST_NODES: Final = 100
+"""Of so many nodes one is looked for that may be meant; people write no larger files, and thousands take long."""
 
 
 class HostNames:
@@ -23,10 +28,17 @@ class HostNames:
 
     def __init__(self, nodes: Iterable[str], *, aliases: Mapping[str, str]) -> None:
         self._nodes = dict.fromkeys(nodes)
-        self._aliases = aliases
-        self._by_short: defaultdict[str, list[str]] = defaultdict(list)
+        self._by_short: defaultdict[str, dict[str, str]] = defaultdict(dict)
         for node in self._nodes:
-            self._by_short[_short(node)].append(node)
+            self._by_short[_short(node)][node] = node
+        self._aliases = aliases
+        for alias, host in aliases.items():
+            if len(meant := self._alike(host)) == 1:
+                self._by_short[_short(alias)].setdefault(alias, meant[0])
+
+    def knows(self, name: str) -> bool:
+        """Return whether exactly one node may be meant by a name."""
+        return name in self._nodes or len(self._alike(self._aliases.get(name, name))) == 1
 
     def find(self, name: str) -> str:
         """Return the node of a name.
@@ -41,32 +53,31 @@ class HostNames:
         """
         if name in self._nodes:
             return name
-        if self._aliases.get(name, name) != name:
-            return self._found(self._aliases[name], called=f"{name}, which is called {self._aliases[name]},")
-        return self._found(name, called=name)
-
-    def _found(self, name: str, *, called: str) -> str:
-        if name in self._nodes:
-            return name
-        alike = [node for node in self._by_short.get(_short(name), ()) if _is_alike(node, name)]
+        meant = self._aliases.get(name, name)
+        called = name if meant == name else f"{name}, which is called {meant},"
+        alike = self._alike(meant)
         if len(alike) == 1:
             return alike[0]
         if alike:
             raise LookupError(f"its host {called} may be each of {', '.join(alike)}; give the whole name")
-        near = difflib.get_close_matches(name, self._nodes, n=1)
+        near = difflib.get_close_matches(meant, self._nodes, n=1) if len(self._nodes) <= MOST_NODES else []
         hint = f"; did you mean {near[0]}?" if near else ""
         raise LookupError(f"no link ends at its host {called.rstrip(',')}{hint}")
 
+    def _alike(self, name: str) -> list[str]:
+        """Return the nodes that a name may mean: the one of that very name, else all with names alike."""
+        if name in self._nodes:
+            return [name]
+        of_short = self._by_short.get(_short(name), {})
+        return list(dict.fromkeys(node for known, node in of_short.items() if _is_alike(known, name)))
 
-def _is_alike(node: str, name: str) -> bool:
+
+def _is_alike(known: str, name: str) -> bool:
     """Return whether two names with one short form may be of one host: two domains that differ tell of two."""
-    domains = {domain for _, _, domain in (node.lower().partition("."), name.lower().partition(".")) if domain}
+    domains = {domain for _, _, domain in (known.lower().partition("."), name.lower().partition(".")) if domain}
     return len(domains) < 2
 
 
 def _short(name: str) -> str:
     """Return a name in lower case and without its domain; an address has none."""
-    try:
-        return str(ipaddress.ip_address(name))
-    except ValueError:
-        return name.lower().partition(".")[0]
+    return name if _ADDRESS.fullmatch(name) else name.lower().partition(".")[0]

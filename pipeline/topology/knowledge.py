@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.topology.cluster import Cluster, Direction, Job, Omission
 from pipeline.topology.documents import KINDS, read_facts
 from pipeline.topology.placing import PlacedJob, place_job
+from pipeline.topology.renaming import rename_nodes
 from pipeline.topology.routes import Load, Router, paths_of
 from pipeline.topology.sockets import Sockets
 from pipeline.topology.union import unite_aliases, unite_jobs, unite_links
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["read_cluster"]
 
 
-def read_cluster(*paths: str | Path, at_ns: int | None = None) -> Cluster:
+def read_cluster(*paths: str | Path, at_ns: int | None = None, counted: Collection[str] = ()) -> Cluster:
     """Read what files know of links, jobs and placements, and route the jobs.
 
     Parameters
@@ -32,6 +33,9 @@ def read_cluster(*paths: str | Path, at_ns: int | None = None) -> Cluster:
     at_ns
         When the cluster is looked at, UTC epoch ns: of links and jobs with a start or an end, those count that are
         there then. Without it, those without an end.
+    counted
+        Names of hosts and switches that have counters: nodes of links that are alike but for a domain, or that have
+        one of them as an alias, are called so.
 
     Returns
     -------
@@ -49,6 +53,7 @@ def read_cluster(*paths: str | Path, at_ns: int | None = None) -> Cluster:
         raise BadInput(_no_links(parts, lost_links))
     jobs, lost_jobs = unite_jobs(parts, at_ns=at_ns)
     aliases, lost_aliases = unite_aliases(parts)
+    links, aliases = rename_nodes(links, counted, aliases=aliases)
     sockets = Sockets(links, aliases=aliases)
     found = [place_job(job, sockets) for job in jobs]
     placed = [one for one in found if isinstance(one, PlacedJob)]

@@ -44,12 +44,24 @@ def place_job(job: KnownJob, sockets: Sockets) -> PlacedJob | Omission:
     .. [1] W. Wang et al., "Rail-only: A low-cost high-performance network for training LLMs", HOTI 2024.
     """
     try:
-        seats = [replace(seat, host=sockets.node(seat.host)) for seat in job.seats]
+        seats = _found(job, sockets)
         if job.known == "ranks":
             return _ranked(job, seats, sockets)
         return _railed(job, seats, sockets)
     except LookupError as error:
         return Omission(what=f"job {job.job_id}", why=f"{error.args[0]}; see {job.place}")
+
+
+def _found(job: KnownJob, sockets: Sockets) -> list[Seat]:
+    """Return the seats of a job, with their hosts named as among the links; a LookupError tells of those not there."""
+    hosts = list(dict.fromkeys(seat.host for seat in job.seats))
+    lost = [host for host in hosts if not sockets.knows(host)]
+    try:
+        nodes = {host: sockets.node(host) for host in lost or hosts}
+    except LookupError as error:
+        others = f", nor can {len(lost) - 1} more of its {len(hosts)} be found" if len(lost) > 1 else ""
+        raise LookupError(f"{error.args[0]}{others}") from None
+    return [replace(seat, host=nodes[seat.host]) for seat in job.seats]
 
 
 def _ranked(job: KnownJob, seats: Sequence[Seat], sockets: Sockets) -> PlacedJob:

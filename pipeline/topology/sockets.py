@@ -41,6 +41,10 @@ class Sockets:
                     self._switches.add(node)
         self._names = HostNames(self._ends, aliases=aliases)
 
+    def knows(self, host: str) -> bool:
+        """Return whether a host is among the links."""
+        return self._names.knows(host)
+
     def node(self, host: str) -> str:
         """Return the node that a host is among the links; a LookupError says why none is."""
         node = self._names.find(host)

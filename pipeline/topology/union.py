@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.topology.cluster import Link, Omission
@@ -59,7 +59,7 @@ def unite_jobs(parts: Sequence[Facts], *, at_ns: int | None) -> tuple[list[Known
     return [job for job, _ in kept.values()], omissions
 
 
-def unite_aliases(parts: Sequence[Facts]) -> tuple[Mapping[str, str], list[Omission]]:
+def unite_aliases(parts: Sequence[Facts]) -> tuple[dict[str, str], list[Omission]]:
     """Return each other name's host, and names that mean another host in a file given before."""
     aliases: dict[str, tuple[str, str]] = {}
     omissions = []

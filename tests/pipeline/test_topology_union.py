@@ -72,6 +72,31 @@ def test_other_names_of_hosts_come_from_a_table_or_the_cluster_file(tmp_path: Pa
     assert "it is of host n1, not n3, in" in why(read_cluster(links, jobs, table, other))["alias gpu-1"]
 
 
+def test_nodes_are_called_as_their_counters_are_and_jobs_still_find_them(tmp_path: Path) -> None:
+    files = put(tmp_path, "links.csv", LINKS), put(tmp_path, "jobs.csv", jobs_of('A,"n1.site.org,n2"'))
+    names = put(tmp_path, "hosts.csv", "host,alias\nn2.site.org,gpu-2\n")
+
+    cluster = read_cluster(*files, names, counted={"n1", "gpu-2", "n3.other.org", "leaf"})
+
+    assert [link.a for link in cluster.links] == ["n1:mlx5_0", "gpu-2:mlx5_0", "n3.site.org:mlx5_0"]
+    assert [rank.host for rank in cluster.placements] == ["n1", "gpu-2"]
+    assert {link_id for link_id, _ in weights_of(cluster, "A")} == {"up1", "up2"}
+
+
+def test_a_name_of_counters_that_two_nodes_may_have_is_given_to_none(tmp_path: Path) -> None:
+    links = LINKS + "up4,n1.lab.org:mlx5_0,leaf:4,100Gbps,host,,,\n"
+
+    cluster = read_cluster(put(tmp_path, "links.csv", links), counted={"n1"})
+
+    assert [link.a for link in cluster.links][::3] == ["n1.site.org:mlx5_0", "n1.lab.org:mlx5_0"]
+
+
+def test_a_job_of_many_lost_hosts_says_how_many(tmp_path: Path) -> None:
+    cluster = read_cluster(put(tmp_path, "links.csv", LINKS), put(tmp_path, "jobs.csv", jobs_of("A,n[1-2] z[1-9]")))
+
+    assert "no link ends at its host z1, nor can 8 more of its 11 be found; see" in why(cluster)["job A"]
+
+
 def test_jobs_of_a_cluster_file_are_placed_on_the_links_of_another(tmp_path: Path) -> None:
     toml = '[[job]]\nid = "A"\nranks = [{host = "n1", device = "mlx5_1"}, {host = "n2", device = "mlx5_1"}]\n'
     hosts = '[[job]]\nid = "B"\nhosts = "n[1-2]"\npattern = "all_to_all"\n'
