@@ -122,7 +122,8 @@ def _refined(events: Events, freq_hz: float, *, block_s: float) -> Refresh | Non
 def _wandering(at_block: NDArray[np.complex128], freq_hz: float, *, events: Events, block_s: float) -> Refresh:
     """Return a clock whose phase is that of the events about each block."""
     mean = at_block.sum()
-    about = np.convolve(at_block * np.conj(mean) / abs(mean), (0.5, 1.0, 0.5), mode="same") + 1e-3 * abs(mean)
+    # Mode "same" would be as long as the kernel where there are fewer blocks than that.
+    about = np.convolve(at_block * np.conj(mean) / abs(mean), (0.5, 1.0, 0.5))[1:-1] + 1e-3 * abs(mean)
     phase = (np.angle(mean) + np.angle(about)) / (2 * np.pi) - events.phase
     blocks_s = (np.arange(at_block.size) + 0.5) * block_s
     return Refresh(

@@ -11,6 +11,7 @@ from profiler import RateSeries
 from profiler.period import detect_period
 from profiler.rates import rate_series
 from profiler.refresh import at_ticks, refresh_of_moves
+from profiler.refresh.lines import Events, clocks_near
 from profiler.schema import Flag
 from profiler.store import Series
 from profiler.synth import training_job
@@ -278,3 +279,12 @@ def test_counters_of_the_rig_have_no_refresh(name: str) -> None:
 @pytest.mark.parametrize("name", ["alone_a", "alone_b", "shared"])
 def test_counters_of_the_sample_data_have_no_refresh(name: str) -> None:
     assert all(rate.refresh_s is None for rate in rates_of(SAMPLE_DATA / f"{name}.csv.gz").values())
+
+
+def test_a_clock_seen_in_the_first_quarter_only_is_found() -> None:
+    mid_s = 0.6 * np.arange(4000)
+    is_stale = np.diff(np.floor(0.6 * np.arange(4001) + 0.3)) == 0
+    happened = is_stale & (np.arange(4000) < 900)
+    best = next(clocks_near(Events(mid_s=mid_s, happened=happened, phase=0.0), low_hz=0.5, high_hz=1.5))
+    assert best.interval_s == pytest.approx(1.0, rel=1e-3)
+    assert best.knots_s.shape == best.knots_ticks.shape
