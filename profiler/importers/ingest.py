@@ -16,7 +16,7 @@ from profiler.importers.paths import inputs_of
 from profiler.importers.recorder import merge_recording, recordings_of, series_of
 from profiler.importers.registry import importer_of
 from profiler.importers.report import IngestReport, InputReport, InputStatus
-from profiler.importers.snapshots import SnapshotGuard, held_in, is_named_by_time
+from profiler.importers.snapshots import SnapshotGuard, held_near, is_named_by_time
 from profiler.importers.trees import tree_digest
 from profiler.store import Lake, Recording, file_digest, recording_id
 
@@ -125,7 +125,7 @@ def _ingest_input(source: Input, lake: Lake, *, options: Options, format: str | 
             importer.read(replace(source, advance=int), guard, options)
             guard.check()
         is_doubtful = importer.is_instant and options.time_from == "auto"
-        target = SnapshotGuard(source, sink, held_in(lake)) if is_doubtful else sink
+        target = SnapshotGuard(source, sink, held_near(lake, source)) if is_doubtful else sink
         coverage = importer.read(source, target, options)
         note_clock(coverage, modified_s=source.modified_s)
         if _stamp(source.path) != before:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from profiler.errors import BadInput
 from profiler.importers.hosts import Held
@@ -13,7 +17,6 @@ from profiler.importers.instants import time_in, whole_ns
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from profiler.importers.importer import Options
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from profiler.importers.sink import Sink
     from profiler.store import Lake, Series
 
-__all__ = ["SnapshotGuard", "held_in", "is_named_by_time"]
+__all__ = ["SnapshotGuard", "held_near", "is_named_by_time"]
 
 _NEAREST_NS: Final = NS_PER_S // 2
 """Files that are written one after the other by hand or by a script are further apart; those of a copy are not."""
@@ -32,18 +35,33 @@ def is_named_by_time(source: Input, options: Options) -> bool:
     return options.time_from == "name" or (options.time_from == "auto" and time_in(source.name) is not None)
 
 
-def held_in(lake: Lake) -> Callable[[int], Held | None]:
-    """Return what looks up a series in a lake; it finds None where there is none."""
-    rows = lake.read("series").select(["series_id", "source"]).to_pylist()
-    sources = {row["series_id"]: row["source"] for row in rows}
+def held_near(lake: Lake, source: Input) -> Callable[[int], Held | None]:
+    """Return what looks up the samples of a series in a lake, those about the time at which an input was modified."""
+    t_ns = whole_ns(source.dated_s)
 
-    def held(series_id: int) -> Held | None:
-        if series_id not in sources:
-            return None
-        counter = lake.counter(series_id)
-        return Held(counter.t_ns, counter.value, sources[series_id])
+    @functools.cache
+    def near() -> dict[int, Held]:
+        return _samples_between(lake, t_ns - _NEAREST_NS, t_ns + _NEAREST_NS)
 
-    return held
+    return lambda series_id: near().get(series_id)
+
+
+def _samples_between(lake: Lake, first_ns: int, last_ns: int) -> dict[int, Held]:
+    """Return the samples of some time by series; only files of recordings that reach into it are opened."""
+    recordings = lake.read("recordings")
+    reaches = pc.and_(
+        pc.less_equal(recordings["t_first_ns"], last_ns), pc.greater_equal(recordings["t_last_ns"], first_ns)
+    )
+    found: dict[int, Held] = {}
+    for recording in recordings.filter(reaches).to_pylist():
+        for path in lake.files("samples", recording_id=recording["recording_id"]):
+            inside = [("t_ns", ">=", first_ns), ("t_ns", "<=", last_ns)]
+            rows = pq.read_table(path, columns=["series_id", "t_ns", "value"], filters=inside)
+            series_ids = rows["series_id"].to_numpy()
+            for series_id in np.unique(series_ids).tolist():
+                own = rows.filter(pc.equal(rows["series_id"], pa.scalar(series_id, pa.uint64())))
+                found[series_id] = Held(own["t_ns"].to_numpy(), own["value"].to_numpy(), recording["source"])
+    return found
 
 
 class SnapshotGuard:
