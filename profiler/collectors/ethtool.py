@@ -79,7 +79,7 @@ class EthtoolProbe:
     Attributes
     ----------
     cost_s : float
-        Median time of a read when it was opened.
+        Time of a read when it was opened.
     remarks : tuple of str
         What a read costs.
 

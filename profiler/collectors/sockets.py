@@ -74,7 +74,7 @@ class SocketsProbe:
     is_over : bool
         Whether the processes have ended.
     cost_s : float
-        Median time of a read when it was opened.
+        Time of a read when it was opened.
     remarks : list of str
         What a read costs, and what is not seen.
 
