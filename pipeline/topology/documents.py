@@ -40,8 +40,7 @@ def read_facts(path: Path) -> Facts:
         If it cannot be read, is of no known kind, or is wrong.
     """
     text = _text(path)
-    if text.lstrip().startswith("{"):
-        document = _json(text, path)
+    if (document := _document(text, path)) is not None:
         if is_slurm(document):
             return read_slurm(document, path=path)
         if is_pods(document):
@@ -74,9 +73,17 @@ def _text(path: Path) -> str:
         raise BadInput(f"{path}: byte {error.start} is not UTF-8 text; give {KINDS}") from None
 
 
-def _json(text: str, path: Path) -> Mapping[str, Any]:
+def _document(text: str, path: Path) -> Mapping[str, Any] | None:
+    """Return a JSON object, or a bare list of pods or of jobs as one; None if the text is no JSON."""
+    start = text.lstrip()[:1]
+    if start not in ("{", "["):
+        return None
     try:
-        document: Mapping[str, Any] = orjson.loads(text)
+        document = orjson.loads(text)
     except orjson.JSONDecodeError as error:
+        if start == "[":  # TOML begins so too
+            return None
         raise BadInput(f"{path}: JSON damaged or cut ({error}); fetch it again") from None
-    return document
+    if isinstance(document, list):
+        return {"jobs": document} if is_slurm({"jobs": document}) else {"items": document}
+    return dict(document)

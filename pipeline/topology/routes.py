@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ Load = dict[tuple[str, Direction], float]
 """On each link and direction, in units of one rank's transmit rate."""
 
 _HOST_TIER: Final = "host"
+_ADAPTER: Final = re.compile(r"(?:mlx[45]|bnxt_re|irdma|hfi1|qedr|efa|erdma|mana)_|HCA-\d|(?:roce|rdma|ib)[a-z]*\d")
+"""How RDMA devices are called, by their drivers or by their places (rdma-core, `kernel-boot/rdma_rename.c`)."""
 
 
 def route_rings(links: Sequence[Link], placements: Sequence[Placement]) -> tuple[Path, ...]:
@@ -180,16 +183,18 @@ class Router:
 
 
 def _idle_hosts(links: Sequence[Link]) -> set[str]:
-    """Return nodes with host links alone, next to a node with other links too: hosts on which no job runs."""
-    tiers: defaultdict[str, set[str | None]] = defaultdict(set)
+    """Return nodes with host links alone, next to a node with other links too: hosts on which no job runs.
+
+    A link that tells no tier is of a host where its end is named as an RDMA device, which no switch has.
+    """
+    is_host: defaultdict[str, list[bool]] = defaultdict(list)
     neighbours: defaultdict[str, set[str]] = defaultdict(set)
     for link in links:
-        a, b = _node(link.a), _node(link.b)
-        tiers[a].add(link.tier)
-        tiers[b].add(link.tier)
-        neighbours[a].add(b)
-        neighbours[b].add(a)
-    edge = {node for node, seen in tiers.items() if seen == {_HOST_TIER}}
+        for end, far in ((link.a, link.b), (link.b, link.a)):
+            is_adapter = link.tier is None and _ADAPTER.match(end.partition(":")[2]) is not None
+            is_host[_node(end)].append(link.tier == _HOST_TIER or is_adapter)
+            neighbours[_node(end)].add(_node(far))
+    edge = {node for node, seen in is_host.items() if all(seen)}
     return {node for node in edge if neighbours[node] - edge}
 
 

@@ -15,8 +15,9 @@ from tests.pipeline.clusterfiles import put
 from tests.pipeline.lakes import GAPPY, make_lake, port
 
 if TYPE_CHECKING:
-    import pytest
     from pathlib import Path
+
+    import pytest
 
     from profiler.store import Lake
 

@@ -155,6 +155,20 @@ def test_a_host_with_two_links_passes_nothing_on(is_placed: bool) -> None:
     assert not any(link_id.startswith("both") for job_id, link_id, _ in found if job_id == "J")
 
 
+def test_an_idle_host_of_two_rails_passes_nothing_on_though_no_link_tells_its_tier() -> None:
+    links = [
+        link("h0", "h0:mlx5_0", "x:0", None),
+        link("h1", "h1:mlx5_0", "y:0", None),
+        link("idle-x", "idle:mlx5_0/1", "x:1", None),
+        link("idle-y", "idle:mlx5_1/1", "y:1", None),
+        link("xs", "x:s", "s:x", None),
+        link("ys", "y:s", "s:y", None),
+    ]
+    found = weights(links, ring("J", "h0:mlx5_0", "h1:mlx5_0"))
+    assert found["J", "xs", "forward"] == 1.0
+    assert not any(link_id.startswith("idle") for _, link_id, _ in found)
+
+
 def test_neighbours_without_a_way_are_named() -> None:
     links = [link("h0", "h0:eth0", "x:0"), link("h1", "h1:eth0", "y:0")]
     with pytest.raises(BadInput, match="job 'J': no links lead from h0:eth0 to h1:eth0"):

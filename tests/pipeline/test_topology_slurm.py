@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pipeline.topology import Cluster, read_cluster
 from profiler.errors import BadInput
-from tests.pipeline.clusterfiles import FABRIC, put, why
+from tests.pipeline.clusterfiles import FABRIC, pod, put, why
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -167,6 +168,13 @@ def test_what_slurm_complains_of_is_told(tmp_path: Path) -> None:
         cluster_of(tmp_path, {"jobs": [], "errors": errors})
     told = why(cluster_of(tmp_path, {"jobs": [PLAIN], "errors": errors}))
     assert "Unable to query" in told[str(tmp_path / "jobs")]
+
+
+def test_a_bare_list_of_jobs_or_of_pods_is_read(tmp_path: Path) -> None:
+    jobs, pods = ([PLAIN], [pod(f"w{i}", f"n{i}", job_name="a") for i in (1, 2)])
+
+    assert [job.job_id for job in cluster_of(tmp_path, json.dumps(jobs)).jobs] == ["7"]
+    assert [job.job_id for job in cluster_of(tmp_path, json.dumps(pods, indent=1)).jobs] == ["ml/a"]
 
 
 @pytest.mark.parametrize("wrong", [3, None, [], {"job_id": {"set": False}}, {"job_id": [1]}, {"job_id": ""}])
