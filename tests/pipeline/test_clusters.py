@@ -12,7 +12,7 @@ from pipeline.clusters import know_cluster
 from pipeline.topology import read_cluster
 from profiler.schema import arrow_schema
 from tests.pipeline.clusterfiles import put
-from tests.pipeline.lakes import GAPPY, make_lake, port
+from tests.pipeline.lakes import T0_NS, make_lake, port
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +44,8 @@ JobId=5 JobName=E
    JobState=RUNNING Reason=None
    NodeList=b1
 """
+READS: Final = (T0_NS + np.arange(5) * 1_000_000_000, np.arange(5))
+"""Of a counter, each second."""
 UNPLACED: Final = {
     "link spare": "it is down; no path takes it",
     "job 3": "its state is PENDING (Resources)",
@@ -54,7 +56,7 @@ UNPLACED: Final = {
 
 def lake_of(folder: Path) -> Lake:
     """Return a lake of counters of host a1, which calls itself by its short name."""
-    return make_lake(folder / "lake", {port("a1", "eth0", "transmit"): GAPPY})
+    return make_lake(folder / "lake", {port("a1", "eth0", "transmit"): READS})
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -101,7 +103,7 @@ def test_analyze_names_all_that_is_not_placed(tmp_path: Path, capsys: pytest.Cap
 
 def test_jobs_are_those_of_the_lakes_last_sample(tmp_path: Path) -> None:
     lake = lake_of(tmp_path)
-    last = np.datetime64(int(GAPPY[0][-1]), "ns")
+    last = np.datetime64(int(READS[0][-1]), "ns")
     first, after = (f"{last + np.timedelta64(s, 's')}Z" for s in (-1, 1))
     jobs = f'job,hosts,start,end\nnow,"a1,a2",{first},{after}\nended,"a1,a2",,{first}\nnext,"a1,a2",{after},\n'
 
