@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -14,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiler.errors import BadInput
+from profiler.schema import arrow_schema
+from profiler.store.segments import read_segments
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from profiler.importers.inputs import Input
     from profiler.store import Lake, Series
 
-__all__ = ["Held", "HostGuard", "held_by", "shared_stems", "with_host"]
+__all__ = ["Held", "HostGuard", "KnownSeries", "shared_stems", "with_host"]
 
 
 class Held(NamedTuple):
@@ -50,18 +53,45 @@ def with_host(source: Input, *, shared: frozenset[str]) -> Input:
     return replace(source, host=f"{Path(member).absolute().parent.name}-{source.stem}")
 
 
-def held_by(lake: Lake, host: str) -> Callable[[int], Held | None] | None:
-    """Return what looks up the series of a host in a lake; None if it has none of that host."""
-    rows = lake.read("series").select(["series_id", "host", "source"]).to_pylist()
-    sources = {row["series_id"]: row["source"] for row in rows if row["host"] == host}
+class KnownSeries:
+    """The series of a lake by host; what was added since the last look is all that is read.
 
-    def held(series_id: int) -> Held | None:
+    Parameters
+    ----------
+    lake
+        Where they are.
+    """
+
+    def __init__(self, lake: Lake) -> None:
+        self.lake = lake
+        self._seen: set[Path] = set()
+        self._sources: dict[str, dict[int, str]] = {}
+
+    def of_host(self, host: str) -> Callable[[int], Held | None] | None:
+        """Return what looks up the series of a host; None if there are none of that host.
+
+        Raises
+        ------
+        LakeError
+            If a file that counts is missing or damaged.
+        """
+        self._look()
+        sources = self._sources.get(host)
+        return None if sources is None else functools.partial(self._held, dict(sources))
+
+    def _held(self, sources: dict[int, str], series_id: int) -> Held | None:
         if series_id not in sources:
             return None
-        counter = lake.counter(series_id)
+        counter = self.lake.counter(series_id)
         return Held(counter.t_ns, counter.value, sources[series_id])
 
-    return held if sources else None
+    def _look(self) -> None:
+        new = [path for path in self.lake.files("series") if path not in self._seen]
+        if new:
+            rows = read_segments(new, arrow_schema("series")).select(["series_id", "host", "source"])
+            for row in rows.to_pylist():
+                self._sources.setdefault(row["host"], {})[row["series_id"]] = row["source"]
+            self._seen.update(new)
 
 
 class HostGuard:

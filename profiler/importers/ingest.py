@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from profiler.errors import BadInput, LakeError
 from profiler.importers.clocks import note_clock, note_clocks
 from profiler.importers.contents import kind_of
-from profiler.importers.hosts import HostGuard, held_by, shared_stems, with_host
+from profiler.importers.hosts import HostGuard, KnownSeries, shared_stems, with_host
 from profiler.importers.importer import Options
 from profiler.importers.inputs import Input, Unread
 from profiler.importers.paths import inputs_of
@@ -70,13 +70,13 @@ def ingest(
     LakeError
         If the folder is not a lake and cannot be made one.
     """
-    target = lake if isinstance(lake, Lake) else Lake.open(lake, create=True)
+    known = KnownSeries(lake if isinstance(lake, Lake) else Lake.open(lake, create=True))
     told = options if host is None else replace(options, host=host)
     shared = shared_stems(paths)
     reports: list[InputReport] = []
     for path in paths:
         inputs = inputs_of(path, advance=advance)
-        found = list(_ingest_path(path, target, options=told, format=format, inputs=inputs, shared=shared))
+        found = list(_ingest_path(path, known, options=told, format=format, inputs=inputs, shared=shared))
         if all(report.status == "skipped" for report in found):
             message = f"{path}: nothing in it that an importer reads; name a file, or give --mapping"
             found.append(InputReport(source=str(path), status="failed", message=message))
@@ -87,7 +87,7 @@ def ingest(
 
 def _ingest_path(
     path: str | Path,
-    lake: Lake,
+    known: KnownSeries,
     *,
     inputs: Iterable[Input | Unread],
     options: Options,
@@ -98,17 +98,17 @@ def _ingest_path(
         for source in inputs:
             if isinstance(source, Unread):
                 yield _report_unread(source)
-            elif source.is_lake and source.path.samefile(lake.root):
+            elif source.is_lake and source.path.samefile(known.lake.root):
                 yield InputReport(source=source.name, status="skipped", message="the lake that is being filled")
             elif source.is_lake:
-                yield from _merge(source, lake)
+                yield from _merge(source, known.lake)
             else:
-                yield _ingest_input(with_host(source, shared=shared), lake, options=options, format=format)
+                yield _ingest_input(with_host(source, shared=shared), known, options=options, format=format)
     except (BadInput, LakeError) as error:
         yield InputReport(source=str(path), status="failed", message=str(error))
 
 
-def _ingest_input(source: Input, lake: Lake, *, options: Options, format: str | None) -> InputReport:
+def _ingest_input(source: Input, known: KnownSeries, *, options: Options, format: str | None) -> InputReport:
     try:
         before = _stamp(source.path)
         importer = importer_of(source, options, forced=format)
@@ -119,20 +119,20 @@ def _ingest_input(source: Input, lake: Lake, *, options: Options, format: str | 
         return InputReport(source=source.name, status="failed", message=str(error))
 
     def read(sink: Sink) -> Coverage:
-        held = None if options.names_host else held_by(lake, source.default_host)
+        held = None if options.names_host else known.of_host(source.default_host)
         if held is not None:
             guard = HostGuard(source, held)
             importer.read(replace(source, advance=int), guard, options)
             guard.check()
         is_doubtful = importer.is_instant and options.time_from == "auto"
-        target = SnapshotGuard(source, sink, held_near(lake, source)) if is_doubtful else sink
+        target = SnapshotGuard(source, sink, held_near(known.lake, source)) if is_doubtful else sink
         coverage = importer.read(source, target, options)
         note_clock(coverage, modified_s=source.modified_s)
         if _stamp(source.path) != before:
             coverage.problems.append(f"{source.name}: {_CHANGED}")
         return coverage
 
-    return _store(source.name, lake, recording=recording, read=read)
+    return _store(source.name, known.lake, recording=recording, read=read)
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
