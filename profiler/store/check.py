@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 from profiler.errors import OffbeatError
 from profiler.schema import TABLES
 from profiler.store.manifest import Manifest
-from profiler.store.overlaps import Overlap, Spans, find_overlaps
+from profiler.store.overlaps import Overlap, find_overlaps
 from profiler.store.recording import file_digest
 from profiler.store.segments import final_path
+from profiler.store.spans import Spans, read_keys
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,12 +135,11 @@ def _spans(path: Path, entry: Segment) -> Spans | str:
             return f"{n_rows} rows, {entry.n_rows} in the manifest; {_RESTORE}"
         parts = [Spans.of_rows(np.empty(0, np.uint64), np.empty(0, np.int64))]
         last = (0, np.iinfo(np.int64).min)
-        for batch in file.iter_batches(columns=["series_id", "t_ns"]) if entry.table == "samples" else ():
-            series, t_ns = batch["series_id"].to_numpy(), batch["t_ns"].to_numpy()
-            if series.size and ((int(series[0]), int(t_ns[0])) < last or not _in_order(series, t_ns)):
+        for series, t_ns in read_keys(file) if entry.table == "samples" else ():
+            if (int(series[0]), int(t_ns[0])) < last or not _in_order(series, t_ns):
                 return f"not in order of series and time; {_RESTORE}"
             parts.append(Spans.of_rows(series, t_ns))
-            last = (int(series[-1]), int(t_ns[-1])) if series.size else last
+            last = (int(series[-1]), int(t_ns[-1]))
     return Spans.joined(parts)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ from profiler.store.locks import RecordingLock
 from profiler.store.manifest import Manifest
 from profiler.store.recording import Recording, recording_id
 from profiler.store.segments import ROW_GROUP_ROWS, Segment, read_segments, write_segment
+from profiler.store.spans import Spans, read_keys
 
 if TYPE_CHECKING:
     from profiler.store.lake import Lake
@@ -26,8 +28,8 @@ __all__ = ["Compaction", "compact"]
 
 TARGET_BYTES: Final = 256 << 20
 """Size of a compacted file, between the 128 and 512 MB at which scans of object stores and of disks are fastest."""
-_BLOCK_ROWS: Final = 2_000_000
-"""Samples in memory at a time: 72 MB, and as much again while they are sorted."""
+_BLOCK_ROWS: Final = 8 * ROW_GROUP_ROWS
+"""Samples in memory at a time: 35 MB, and as much again while they are sorted."""
 _LOCK: Final = hashlib.sha256(b"compaction").hexdigest()
 _FORMAT: Final = "compaction"
 
@@ -72,28 +74,32 @@ def compact(lake: Lake, *, target_bytes: int = TARGET_BYTES, advance: Callable[[
                     continue
                 n_before, n_after = n_before + len(group), n_after + 1
                 n_rows, n_bytes = n_rows + merged.n_rows, n_bytes + merged.n_bytes
-                advance(sum(segment.n_bytes for segment in group))
+                advance(_n_bytes(group))
     finally:
         lock.release()
     return Compaction(n_before=n_before, n_after=n_after, n_rows=n_rows, n_bytes=n_bytes)
 
 
 def _groups(segments: Sequence[Segment], target_bytes: int) -> Iterator[list[Segment]]:
-    """Yield files of one day, in order of time, that make about one file of the target."""
+    """Yield files of one day, in order of time, that make about one file of the target, from half of it to twice."""
     days: dict[str, list[Segment]] = {}
     for segment in segments:
         if segment.n_bytes < target_bytes // 2:
             days.setdefault(PurePosixPath(segment.path).parent.name, []).append(segment)
     for _, small in sorted(days.items()):
-        group: list[Segment] = []
+        groups: list[list[Segment]] = [[]]
         for segment in sorted(small, key=lambda one: (one.t_first_ns or 0, one.path)):
-            if group and sum(one.n_bytes for one in group) + segment.n_bytes > target_bytes:
-                if len(group) > 1:
-                    yield group
-                group = []
-            group.append(segment)
-        if len(group) > 1:
-            yield group
+            if _n_bytes(groups[-1]) + segment.n_bytes > target_bytes:
+                groups.append([])
+            groups[-1].append(segment)
+        if len(groups) > 1 and _n_bytes(groups[-1]) < target_bytes // 2:
+            rest = groups.pop()
+            groups[-1] += rest
+        yield from (group for group in groups if len(group) > 1)
+
+
+def _n_bytes(segments: Sequence[Segment]) -> int:
+    return sum(segment.n_bytes for segment in segments)
 
 
 def _merge(root: Path, manifest: Manifest, group: Sequence[Segment]) -> Segment | None:
@@ -115,29 +121,41 @@ def _merge(root: Path, manifest: Manifest, group: Sequence[Segment]) -> Segment 
 
 def _pieces(paths: Sequence[Path]) -> Iterator[pa.Table]:
     """Yield the rows of files in order of series and time, a row group at a time."""
-    schema = arrow_schema("samples")
-    field = pc.field("series_id")
-    for first, last in _blocks(paths):
-        chosen = (field >= pa.scalar(first, pa.uint64())) & (field <= pa.scalar(last, pa.uint64()))
-        rows = read_segments(paths, schema, filters=chosen)
+    for chosen in _blocks(paths):
+        rows = read_segments(paths, arrow_schema("samples"), filters=chosen)
         rows = rows.sort_by([("series_id", "ascending"), ("t_ns", "ascending")])
         for start in range(0, rows.num_rows, ROW_GROUP_ROWS):
             yield rows.slice(start, ROW_GROUP_ROWS).combine_chunks()
 
 
-def _blocks(paths: Sequence[Path]) -> Iterator[tuple[int, int]]:
-    """Yield first and last series of blocks of about `_BLOCK_ROWS` rows; a series is never divided."""
-    n_rows: Counter[int] = Counter()
-    for path in paths:
-        counts = pc.value_counts(pq.read_table(path, columns=["series_id"], partitioning=None)["series_id"])
-        n_rows.update({row["values"]: row["counts"] for row in counts.to_pylist()})
-    block: list[int] = []
-    n_block = 0
-    for series_id in sorted(n_rows):
-        if block and n_block + n_rows[series_id] > _BLOCK_ROWS:
-            yield block[0], block[-1]
-            block, n_block = [], 0
-        block.append(series_id)
-        n_block += n_rows[series_id]
-    if block:
-        yield block[0], block[-1]
+def _blocks(paths: Sequence[Path]) -> Iterator[pc.Expression]:
+    """Yield which rows belong to each block of about `_BLOCK_ROWS`, in order of series and time."""
+    runs = Spans.listed([run for path in paths for run in _runs(path)])
+    order = np.lexsort((runs.first_ns, runs.series_id))
+    block = (np.cumsum(runs.n_rows[order]) - 1) // _BLOCK_ROWS
+    firsts = order[np.flatnonzero(np.diff(block, prepend=-1))]
+    # Rows that other files have of the time at a cut go with the block after it.
+    cuts = [(int(runs.series_id[i]), int(runs.first_ns[i])) for i in firsts]
+    for start, stop in itertools.pairwise(cuts):
+        yield _from(start) & _before(stop)
+    yield _from(cuts[-1])
+
+
+def _runs(path: Path) -> Iterator[Spans]:
+    """Yield what consecutive rows of a file cover, some ten thousand at a time."""
+    with pq.ParquetFile(path) as file:
+        for series_id, t_ns in read_keys(file):
+            yield Spans.of_rows(series_id, t_ns)
+
+
+def _from(key: tuple[int, int]) -> pc.Expression:
+    """Return whether a row is of a series and time or after it in their order."""
+    series, t_ns = pc.field("series_id"), pc.field("t_ns")
+    series_id = pa.scalar(key[0], pa.uint64())
+    return (series > series_id) | ((series == series_id) & (t_ns >= key[1]))
+
+
+def _before(key: tuple[int, int]) -> pc.Expression:
+    series, t_ns = pc.field("series_id"), pc.field("t_ns")
+    series_id = pa.scalar(key[0], pa.uint64())
+    return (series < series_id) | ((series == series_id) & (t_ns < key[1]))

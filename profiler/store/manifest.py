@@ -189,6 +189,11 @@ class Manifest:
             if len(found) != len(paths):
                 return False
             self._retire(f"path in ({marks})", *paths)
+            self._execute(
+                """delete from recordings where format = ?
+                and recording_id not in (select recording_id from files where recording_id is not null)""",
+                row["format"],
+            )
             self._insert_recording({"status": "ok", "complete": 1, **row})
             self._add(segment, owner=(row["recording_id"], 1))
             self._execute(_COUNT, row["recording_id"])

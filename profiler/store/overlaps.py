@@ -17,45 +17,12 @@ from profiler.store.segments import read_segments
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from profiler.store.spans import Spans
 
-__all__ = ["Overlap", "Spans", "find_overlaps"]
+__all__ = ["Overlap", "find_overlaps"]
 
 _BLOCK_ROWS: Final = 1_000_000
 """Readings of each of two files that are compared at a time, 24 MB."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Spans:
-    """What each series of a sorted file covers; arrays of shape (n_series,), by series."""
-
-    series_id: NDArray[np.uint64]
-    first_ns: NDArray[np.int64]
-    last_ns: NDArray[np.int64]
-    n_rows: NDArray[np.int64]
-
-    @classmethod
-    def of_rows(cls, series_id: NDArray[np.uint64], t_ns: NDArray[np.int64]) -> Spans:
-        """Return what sorted rows cover; arrays of shape (n_rows,)."""
-        starts = np.flatnonzero(np.append(True, series_id[1:] != series_id[:-1]))[: len(series_id)]
-        ends = np.append(starts[1:], len(series_id))[: len(starts)]
-        return cls(series_id=series_id[starts], first_ns=t_ns[starts], last_ns=t_ns[ends - 1], n_rows=ends - starts)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Spans]) -> Spans:
-        """Return what consecutive parts of a sorted file cover together; at least one."""
-        series_id, first_ns, last_ns, n_rows = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("series_id", "first_ns", "last_ns", "n_rows")
-        )
-        whole = cls.of_rows(series_id, first_ns)
-        ends = np.cumsum(whole.n_rows)
-        return cls(
-            series_id=whole.series_id,
-            first_ns=whole.first_ns,
-            last_ns=last_ns[ends - 1],
-            n_rows=np.add.reduceat(n_rows, ends - whole.n_rows) if len(ends) else ends,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ import pytest
 
 from profiler.errors import LakeError
 from profiler.importers import ingest
-from profiler.store import Lake, Recording, Series, check_lake, compact, recording_id
+from profiler.store import Lake, Recording, Series, check_lake, compact, compaction, recording_id, spans
 from profiler.store.locks import RecordingLock
 
 if TYPE_CHECKING:
@@ -90,6 +90,45 @@ def test_files_come_to_about_the_target(lake: Lake) -> None:
     compact(lake, target_bytes=5 * max(sizes) + 1)
 
     assert len(lake.files("samples")) == 5
+
+
+def test_what_is_left_of_a_day_goes_into_its_last_file(lake: Lake) -> None:
+    sizes = [path.stat().st_size for path in lake.files("samples")[:20]]
+
+    compact(lake, target_bytes=6 * max(sizes) + 1)
+
+    assert len(lake.files("samples")) == 3 + 1
+
+
+@pytest.mark.parametrize("block_rows", [40, 149, 10_000])
+def test_a_series_of_many_blocks_is_merged_whole_and_in_order(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, block_rows: int
+) -> None:
+    monkeypatch.setattr(compaction, "_BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(spans, "_BATCH_ROWS", 7)
+    put(lake, "overlapping", first_s=33)
+    put(lake, "the same again", first_s=33)
+    before = readings(lake)
+    n_rows = check_lake(lake).n_rows
+
+    compact(lake)
+
+    assert readings(lake) == before
+    found = check_lake(lake)
+    assert found.problems == ()
+    assert found.n_rows == n_rows
+    assert len(lake.files("samples")) == 2
+
+
+def test_merging_again_leaves_no_recording_without_files(lake: Lake) -> None:
+    compact(lake)
+    put(lake, "late", first_s=5000)
+    compact(lake)
+
+    formats = [row["format"] for row in lake.read("recordings").to_pylist()]
+
+    assert formats.count("compaction") == 1
+    assert formats.count("test") == 22
 
 
 def test_inputs_that_were_ingested_stay_known(lake: Lake) -> None:
