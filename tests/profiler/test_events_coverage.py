@@ -254,3 +254,36 @@ def test_samples_of_a_rank_and_group_in_two_files_are_one_series(tmp_path: Path)
 
     (row,) = lake.read("series").to_pylist()
     assert int(lake.counter(row["series_id"]).value.sum()) == 10 * 1600
+
+
+def test_days_of_silence_between_collectives_take_no_room_and_lose_no_byte(tmp_path: Path) -> None:
+    day_ms = 86_400_000
+    documents = [one for day in range(40) for one in numbered([day], step_ms=day_ms)]
+    found = stored(put(tmp_path / "r.jsonl", lines(documents)), tmp_path)
+    (row,) = Lake.open(tmp_path / "lake").read("series").to_pylist()
+    counter = Lake.open(tmp_path / "lake").counter(row["series_id"])
+
+    assert (found.status, found.coverage.n_kept) == ("read", 40)
+    assert counter.t_ns.size == found.coverage.n_samples < 40 * 7
+    busy = np.flatnonzero(counter.value)
+    assert int(counter.value.sum()) == 40 * 1600
+    assert ((counter.t_ns[busy] - 1 - T0_NS) // 1_000_000 % day_ms < 5).all()
+    assert (np.diff(counter.t_ns)[busy - 1] == 1_000_000).all()
+
+
+def test_bytes_are_those_of_each_bin_by_arithmetic_whatever_overlaps(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    starts, runs, sizes = rng.integers(0, 10**5, 200), rng.integers(1, 9000, 200), rng.integers(1, 10**6, 200)
+    documents = []
+    for i, (start, run, size) in enumerate(zip(starts.tolist(), runs.tolist(), sizes.tolist(), strict=True)):
+        kernel = {"event_trace_ts": {"kernel_events": [{"kernel_start_ts": T0_NS // 1000 + start}]}}
+        documents.append(record(0, "AllReduce", size, i, coll_exec_time_us=run, **kernel))
+    stored(put(tmp_path / "r.jsonl", lines(documents)), tmp_path)
+    (row,) = Lake.open(tmp_path / "lake").read("series").to_pylist()
+    counter = Lake.open(tmp_path / "lake").counter(row["series_id"])
+
+    edges_us = (counter.t_ns - T0_NS) / 1000
+    share = np.clip((edges_us[:, None] - starts) / runs, 0, 1)
+    moved = np.diff((share * sizes).sum(axis=1), prepend=0)
+    np.testing.assert_allclose(counter.value, moved, atol=1.001)
+    assert int(counter.value.sum()) == int(sizes.sum())
