@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from profiler.errors import UsageError
 
-__all__ = ["Existing", "check_target", "write_text"]
+__all__ = ["Existing", "check_target", "new_file", "write_text"]
 
 Existing = Literal["keep", "replace"]
 """What to do with a file that is already there."""
@@ -31,8 +33,9 @@ def check_target(path: Path, *, existing: Existing) -> None:
         raise UsageError(f"{path}: there is no folder {path.parent}; make it first")
 
 
-def write_text(text: str, path: Path, *, existing: Existing = "keep") -> None:
-    """Write a file; a reader sees the old one or the new one, never a part.
+@contextmanager
+def new_file(path: Path, *, existing: Existing = "keep") -> Iterator[BinaryIO]:
+    """Yield a file to be written; at the end of the block it takes its name, and after an error it is gone.
 
     Raises
     ------
@@ -43,12 +46,24 @@ def write_text(text: str, path: Path, *, existing: Existing = "keep") -> None:
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     draft = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            yield file
         draft.chmod(_mode_of_new_files())
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def write_text(text: str, path: Path, *, existing: Existing = "keep") -> None:
+    """Write a file; a reader sees the old one or the new one, never a part.
+
+    Raises
+    ------
+    UsageError
+        As `check_target`.
+    """
+    with new_file(path, existing=existing) as file:
+        file.write(text.encode("utf-8"))
 
 
 def _mode_of_new_files() -> int:

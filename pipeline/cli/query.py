@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, print_json, print_rows
+from pipeline.cli.answer_format import AnswerFormatOption, MemoryOption, OutOption, answer_format
+from pipeline.cli.answers import deliver, print_answer
+from pipeline.cli.printer import CsvFlag, JsonFlag
+from pipeline.cli.query_bar import QueryBar
 from profiler.errors import UsageError
 
 __all__ = ["query"]
@@ -20,7 +23,11 @@ def query(
         list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="A parameter's value; may be repeated.")
     ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the queries, their parameters and defaults.")] = False,
-    output: FormatOption = Format.TABLE,
+    show: Annotated[bool, typer.Option("--show", help="Print the SQL of the query, with its documentation.")] = False,
+    out: OutOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --out if it exists.")] = False,
+    memory: MemoryOption = "1GB",
+    output: AnswerFormatOption = None,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
 ) -> None:
@@ -29,22 +36,29 @@ def query(
     Example:
 
         offbeat query jobs_by_link --lake lake --param min_jobs=2
-    """
-    from pipeline.sql import list_queries, open_lake, plain_rows
 
-    chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
+        offbeat query utilisation_by_link --lake lake --out utilisation.parquet
+    """
+    from pipeline.sql import Answer, describe_queries, find_query, open_lake
+
+    chosen = answer_format(output, as_json=as_json, as_csv=as_csv, out=out)
     if list_all:
-        columns, rows = ["query", "params", "purpose"], [query.to_row() for query in list_queries()]
-    elif name is None or lake is None:
+        print_answer(Answer.of_table(describe_queries()), output=chosen, head=_head(name))
+    elif name is None:
         raise UsageError("query: give a NAME and --lake, or --list to see the names")
+    elif show:
+        typer.echo(find_query(name).text, nl=False)
+    elif lake is None:
+        raise UsageError(f"query {name}: give --lake FOLDER, or --show to read the query")
     else:
-        with open_lake(lake) as database:
-            answer = database.run(name, **_assignments(param or []))
-        columns, rows = answer.column_names, plain_rows(answer)
-    if chosen is Format.JSON:
-        print_json({"kind": "query", "version": 1, "name": name, "columns": columns, "rows": rows})
-    else:
-        print_rows(rows, output=chosen, columns=columns)
+        values = _assignments(param or [])
+        with open_lake(lake, memory_limit=memory) as database, QueryBar() as bar:
+            answer = database.stream_query(name, values, on_progress=bar.show)
+            deliver(answer, output=chosen, head=_head(name), out=out, force=force, bar=bar)
+
+
+def _head(name: str | None) -> dict[str, Any]:
+    return {"kind": "query", "version": 1, "name": name}
 
 
 def _assignments(texts: list[str]) -> dict[str, str]:

@@ -4,65 +4,104 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
+from pipeline.cli.answer_format import AnswerFormat, AnswerFormatOption, MemoryOption, OutOption, answer_format
+from pipeline.cli.answers import deliver, print_answer
+from pipeline.cli.printer import CsvFlag, JsonFlag, note, print_lines
+from pipeline.cli.query_bar import QueryBar
 from profiler.errors import BadInput, UsageError
 
-__all__ = ["sql"]
+if TYPE_CHECKING:
+    from pipeline.sql import Database
+
+__all__ = ["ROWS_HEAD", "sql"]
+
+ROWS_HEAD: Final = {"kind": "rows", "version": 1}
+"""What a JSON answer begins with."""
 
 
 def sql(
-    lake: Annotated[Path, typer.Option("--lake", metavar="FOLDER", help="Folder of the lake.")],
     statement: Annotated[
-        str | None, typer.Argument(metavar="STATEMENT", help="One statement that reads; - or none: from stdin.")
+        str | None,
+        typer.Argument(metavar="STATEMENT", help="What reads; - from stdin; none at a terminal: ask for statements."),
     ] = None,
-    file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Read the statement from a file.")] = None,
+    lake: Annotated[Path | None, typer.Option("--lake", metavar="FOLDER", help="Folder of the lake.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Read statements from a file.")] = None,
+    out: OutOption = None,
     export: Annotated[
         Path | None,
         typer.Option("--export", metavar="FILE", help="Write a DuckDB database of views over the lake instead."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file of --export if it exists.")] = False,
-    output: FormatOption = Format.TABLE,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --out or --export if it exists.")] = False,
+    functions: Annotated[bool, typer.Option("--functions", help="List the functions that SQL can call.")] = False,
+    memory: MemoryOption = "1GB",
+    output: AnswerFormatOption = None,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
 ) -> None:
-    """Run SQL over the lake's tables and views, read-only.
+    """Run SQL over the lake's tables and views, read-only; without a statement, ask for them.
+
+    Statements can read the lake and nothing else: no other file, no network, no setting. Functions count wraps, fold
+    by a period and score two jobs: --functions.
 
     Example:
 
         offbeat sql --lake lake "select host, device, max(rate_bps) as top_bps from rates group by all order by all"
+
+        offbeat sql --lake lake
     """
-    from pipeline.sql import export_views, open_lake, plain_rows, unique_names
+    from pipeline.sql import Answer, describe_functions, open_lake
 
-    if export is not None:
-        if statement is not None or file is not None:
-            raise UsageError("sql: --export takes no statement; run them one after the other")
-        note(f"offbeat: wrote {export_views(lake, export, force=force)}")
+    chosen = answer_format(output, as_json=as_json, as_csv=as_csv, out=out)
+    if functions:
+        print_answer(Answer.of_table(describe_functions()), output=chosen, head={"kind": "functions", "version": 1})
         return
-    text = _statement(statement, file)
-    with open_lake(lake) as database:
-        answer = database.sql(text)
-    chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
-    columns, rows = unique_names(answer.column_names), plain_rows(answer)
-    if chosen is Format.JSON:
-        print_json({"kind": "rows", "version": 1, "columns": columns, "rows": rows})
-    else:
-        print_rows(rows, output=chosen, columns=columns)
+    if lake is None:
+        raise UsageError("sql: give --lake FOLDER, or --functions to see what SQL can call")
+    if export is not None:
+        _export(lake, export, statement=statement, file=file, force=force)
+        return
+    asks = statement is None and file is None and sys.stdin.isatty()
+    text = "" if asks else _text(statement, file)
+    with open_lake(lake, memory_limit=memory) as database:
+        if asks:
+            from pipeline.cli.shell import run_shell
+
+            run_shell(database, output=chosen)
+        else:
+            _run(database, text, output=chosen, out=out, force=force)
 
 
-def _statement(statement: str | None, file: Path | None) -> str:
+def _run(database: Database, text: str, *, output: AnswerFormat, out: Path | None, force: bool) -> None:
+    """Run each statement of a text; an answer of several is a table or a JSON document each."""
+    statements = database.split(text) or [text]
+    if len(statements) > 1 and (out is not None or output in (AnswerFormat.CSV, AnswerFormat.PARQUET)):
+        raise UsageError(f"expected one SQL statement, found {len(statements)}; several need --format table or json")
+    for i, one in enumerate(statements):
+        if i and output is AnswerFormat.TABLE:
+            print_lines([""])
+        with QueryBar() as bar:
+            answer = database.stream(one, on_progress=bar.show)
+            deliver(answer, output=output, head=ROWS_HEAD, out=out, force=force, bar=bar)
+
+
+def _export(lake: Path, target: Path, *, statement: str | None, file: Path | None, force: bool) -> None:
+    from pipeline.sql import export_views
+
+    if statement is not None or file is not None:
+        raise UsageError("sql: --export takes no statement; run them one after the other")
+    note(f"offbeat: wrote {export_views(lake, target, force=force)}")
+
+
+def _text(statement: str | None, file: Path | None) -> str:
     if file is not None:
         if statement is not None:
             raise UsageError("sql: give a statement or --file, not both")
         try:
             return file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"{file}: {error}; give a text file with one SQL statement") from None
-    if statement not in (None, "-"):
-        return str(statement)
-    if statement is None and sys.stdin.isatty():
-        raise UsageError('sql: give a statement, such as "select * from series", or --file')
-    return sys.stdin.read()
+            raise BadInput(f"{file}: {error}; give a text file with SQL statements") from None
+    return sys.stdin.read() if statement in (None, "-") else str(statement)

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from pipeline.sql.answer import Answer
 from pipeline.sql.catalog import Query, find_query, list_queries, list_views
-from pipeline.sql.database import Database, open_lake
+from pipeline.sql.database import MEMORY_LIMIT, Database, open_lake
+from pipeline.sql.described import (
+    describe_columns,
+    describe_functions,
+    describe_queries,
+    describe_relations,
+    find_text,
+)
 from pipeline.sql.export import export_views
 from pipeline.sql.functions import Function, list_functions
 from pipeline.sql.header import Parameter
 from pipeline.sql.rows import plain_rows, unique_names
 
 __all__ = [
+    "MEMORY_LIMIT",
+    "Answer",
     "Database",
     "Function",
     "Parameter",
     "Query",
+    "describe_columns",
+    "describe_functions",
+    "describe_queries",
+    "describe_relations",
     "export_views",
     "find_query",
+    "find_text",
     "list_functions",
     "list_queries",
     "list_views",

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import duckdb
+import pyarrow as pa
 
+from pipeline.sql.answer import Answer
 from pipeline.sql.catalog import find_query
+from pipeline.sql.faults import explained
 from pipeline.sql.functions import make_kernels
 from pipeline.sql.relations import Source, make_relations
+from pipeline.sql.statements import check_reads, split_statements
+from pipeline.sql.worker import Worker
 from profiler.errors import LakeError, UsageError
 from profiler.schema import TABLES
 from profiler.store import Lake
@@ -22,21 +25,24 @@ from profiler.store import Lake
 if TYPE_CHECKING:
     from types import TracebackType
 
-    import pyarrow as pa
-
 __all__ = ["MEMORY_LIMIT", "Database", "lake_sources", "open_lake"]
 
 MEMORY_LIMIT: Final = "1GB"
 """What DuckDB may hold before it spills to the temporary folder."""
 
-_EXPLAIN: Final = re.compile(r"\s*explain(\s+analyze)?\b(\s*\([^)]*\))?", re.IGNORECASE)
+_BATCH_ROWS: Final = 20_000
+"""Rows that are drawn at a time: a few MB."""
+
+OnProgress = Callable[[float], None]
+"""Called with the part of a query that is done, 0 to 1."""
 
 
 class Database:
-    """Read-only SQL over the lake's tables and the views of ``queries/views``.
+    """Read-only SQL over the lake's tables and the views and functions of ``queries``.
 
     The connection can read the files it is given and nothing else: no other file, no network, no extension, no
-    setting. It is a context manager; closing it removes what it spilled.
+    setting. It is a context manager; closing it removes what it spilled. What memory does not hold is spilled to the
+    folder of temporary files (``TMPDIR``).
 
     Parameters
     ----------
@@ -51,21 +57,21 @@ class Database:
     ------
     LakeError
         If a file is missing or is not Parquet.
+    UsageError
+        If the limit of memory is none.
     """
 
     def __init__(
         self, sources: Mapping[str, Source], *, memory_limit: str = MEMORY_LIMIT, threads: int | None = None
     ) -> None:
         self._spill = tempfile.TemporaryDirectory(prefix="offbeat-sql-", ignore_cleanup_errors=True)
-        self._connection = duckdb.connect(
-            config={
-                "autoinstall_known_extensions": "false",
-                "autoload_known_extensions": "false",
-                "memory_limit": memory_limit,
-                "threads": str(threads or os.cpu_count() or 1),
-                "temp_directory": self._spill.name,
-            }
-        )
+        try:
+            self._connection = _connect(self._spill.name, memory_limit=memory_limit, threads=threads)
+        except UsageError:
+            self._spill.cleanup()
+            raise
+        self._worker = Worker(self._connection)
+        self._reader: pa.RecordBatchReader | None = None
         try:
             make_relations(self._connection, sources)
             make_kernels(self._connection)
@@ -77,8 +83,9 @@ class Database:
         ]
         self._connection.execute("set allowed_paths = ?", [readable])
         self._connection.execute("set enable_external_access = false")
-        # It would be drawn on stdout, amid the answer.
-        self._connection.execute("set enable_progress_bar = false")
+        # It is asked for, not drawn on stdout amid the answer.
+        self._connection.execute("set enable_progress_bar = true")
+        self._connection.execute("set enable_progress_bar_print = false")
         self._connection.execute("set lock_configuration = true")
 
     def __enter__(self) -> Self:
@@ -91,19 +98,20 @@ class Database:
 
     def close(self) -> None:
         """Close the connection and remove what it spilled to disk."""
+        self._give_up()
+        self._worker.close()
         self._connection.close()
         self._spill.cleanup()
 
     def run(self, name: str, **parameters: Any) -> pa.Table:  # noqa: ANN401 - of each parameter's declared type
-        """Run a named query; a parameter that is not given has the value its header tells.
+        """Run a named query and return its rows; a parameter that is not given has the value its header tells.
 
         Raises
         ------
         UsageError
             If there is no such query or parameter, or a value is not of the parameter's type.
         """
-        query = find_query(name)
-        return self._table(query.text, query.values(parameters))
+        return self.stream_query(name, parameters).read()
 
     def sql(self, statement: str) -> pa.Table:
         """Run one statement that reads: select, with, values, from, describe, summarize, show, explain.
@@ -115,32 +123,66 @@ class Database:
         LakeError
             If a file of the lake cannot be read, or memory does not suffice.
         """
-        self._check_reads(statement)
-        return self._table(statement, {})
+        return self.stream(statement).read()
 
-    def _table(self, statement: str, values: Mapping[str, Any]) -> pa.Table:
+    def stream_query(
+        self, name: str, parameters: Mapping[str, Any], *, on_progress: OnProgress | None = None
+    ) -> Answer:
+        """Run a named query; as `run`, but its rows are drawn one batch after the other."""
+        query = find_query(name)
+        return self._stream(query.text, query.values(parameters), on_progress=on_progress)
+
+    def stream(self, statement: str, *, on_progress: OnProgress | None = None) -> Answer:
+        """Run one statement; as `sql`, but its rows are drawn one batch after the other.
+
+        Notes
+        -----
+        Errors can come while rows are drawn, and Ctrl-C ends the query then too. The next statement gives up an answer
+        that was not read to its end.
+        """
+        check_reads(self._connection, statement)
+        return self._stream(statement, {}, on_progress=on_progress)
+
+    def split(self, text: str) -> list[str]:
+        """Return the statements of a text, in order.
+
+        Raises
+        ------
+        UsageError
+            If it cannot be parsed.
+        """
+        return split_statements(self._connection, text)
+
+    def _stream(self, statement: str, values: Mapping[str, Any], *, on_progress: OnProgress | None) -> Answer:
+        def begin() -> pa.RecordBatchReader:
+            return self._connection.sql(statement, params=dict(values)).to_arrow_reader(_BATCH_ROWS)
+
+        self._give_up()
         try:
-            return self._interruptible(statement, values)
+            reader = self._worker.call(begin, on_progress=on_progress)
         except (duckdb.BinderException, duckdb.CatalogException) as error:
-            raise UsageError(self._with_place(error, statement, values)) from None
-        except duckdb.OutOfMemoryException as error:
-            raise LakeError(f"{error}\nselect fewer rows or columns, or aggregate") from None
-        except duckdb.IOException as error:
-            raise LakeError(f"{error}\na file that the manifest names cannot be read: ingest its input again") from None
+            raise UsageError(self._with_place(error, statement=statement, values=values)) from None
         except duckdb.Error as error:
-            raise UsageError(str(error)) from None
+            raise explained(error) from None
+        self._reader = reader
 
-    def _interruptible(self, statement: str, values: Mapping[str, Any]) -> pa.Table:
-        """Run a statement in a thread of its own: DuckDB is deaf to signals, but can be told to stop."""
-        with ThreadPoolExecutor(1) as pool:
-            answer = pool.submit(lambda: self._connection.sql(statement, params=dict(values)).to_arrow_table())
-            try:
-                return answer.result()
-            except KeyboardInterrupt:
-                self._connection.interrupt()
-                raise
+        return Answer(reader.schema, lambda: self._draw(reader, on_progress=on_progress))
 
-    def _with_place(self, error: duckdb.Error, statement: str, values: Mapping[str, Any]) -> str:
+    def _draw(self, reader: pa.RecordBatchReader, *, on_progress: OnProgress | None) -> pa.RecordBatch | None:
+        if self._reader != reader:
+            raise UsageError("this answer was given up for a later one; read it to its end first")
+        try:
+            return self._worker.call(lambda: next(reader, None), on_progress=on_progress)
+        except (duckdb.Error, OSError, pa.ArrowInvalid) as error:
+            raise explained(error) from None
+
+    def _give_up(self) -> None:
+        """Close the answer that is open: a connection has one at a time."""
+        if self._reader is not None:
+            self._worker.call(self._reader.close)
+            self._reader = None
+
+    def _with_place(self, error: duckdb.Error, *, statement: str, values: Mapping[str, Any]) -> str:
         """Return an error's message with the line and column, which only ``execute`` tells; it fails before it runs."""
         try:
             self._connection.execute(statement, dict(values))
@@ -148,24 +190,19 @@ class Database:
             return str(placed)
         return str(error)
 
-    def _check_reads(self, statement: str) -> None:
-        kinds = self._kinds(statement)
-        if len(kinds) != 1:
-            raise UsageError(f"expected one SQL statement, found {len(kinds)}; run them one at a time")
-        if kinds == ["EXPLAIN"]:
-            # EXPLAIN ANALYZE runs what it explains.
-            kinds = self._kinds(_EXPLAIN.sub("", statement, count=1))
-        if kinds != ["SELECT"]:
-            raise UsageError(
-                f"{kinds[0]} statement: the lake is read-only; expected select, with, values, from, describe, "
-                "summarize, show or explain"
-            )
 
-    def _kinds(self, statement: str) -> list[str]:
-        try:
-            return [part.type.name for part in self._connection.extract_statements(statement)]
-        except duckdb.Error as error:
-            raise UsageError(str(error)) from None
+def _connect(spill: str, *, memory_limit: str, threads: int | None) -> duckdb.DuckDBPyConnection:
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "memory_limit": memory_limit,
+        "threads": str(threads or os.cpu_count() or 1),
+        "temp_directory": spill,
+    }
+    try:
+        return duckdb.connect(config=config)
+    except duckdb.Error as error:
+        raise UsageError(f"memory {memory_limit!r}: {error}; give a size such as 4GB") from None
 
 
 def open_lake(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,21 @@ from profiler.store import Lake, Recording, Series
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["CLUSTER", "T0_NS", "add_advice", "add_reads", "make_lake", "on_off_counter", "port", "two_job_lake"]
+__all__ = [
+    "CLUSTER",
+    "GAPPY",
+    "PERIOD_NS",
+    "T0_NS",
+    "add_advice",
+    "add_reads",
+    "analysed_lake",
+    "date_profiles",
+    "make_lake",
+    "on_off_counter",
+    "only",
+    "port",
+    "two_job_lake",
+]
 
 T0_NS = 1_796_000_000_000_000_000
 """When every synthetic counter starts; a whole number of every period used here."""
@@ -61,7 +75,13 @@ id = "B"
 ranks = [{host = "b1", device = "eth0"}, {host = "b2", device = "eth0"}]
 """
 
+PERIOD_NS = 250_000_000
+"""Period of both jobs."""
+
 Reads = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+GAPPY: Reads = (T0_NS + np.array([0, 1, 2, 9, 10]) * 1_000_000_000, np.arange(5))
+"""Reads each second but for one gap of 7 s, by which 6 s are lost."""
 
 
 def port(host: str, device: str, direction: str, *, layer: str = "netdev", **others: object) -> Series:
@@ -158,3 +178,26 @@ def add_advice(root: Path, lake: Lake, *, period_s: float = 0.25, up_s: float = 
     }
     derived = {name: pa.Table.from_pylist(rows, schema=arrow_schema(name)) for name, rows in tables.items()}
     lake.replace_all({**read_cluster(cluster_file).to_tables(), **derived})
+
+
+def analysed_lake(root: Path, *, b_start_ns: int = 50_000_000) -> Lake:
+    """Return the lake of two jobs as after an analysis, B that much after A, and a host whose counter has a gap."""
+    lake = two_job_lake(root, b_start_ns=b_start_ns)
+    add_advice(root, lake)
+    date_profiles(lake)
+    add_reads(lake, {port("h1", "eth0", "transmit"): GAPPY})
+    return lake
+
+
+def date_profiles(lake: Lake) -> None:
+    """Let the profiles of a lake be those of its first 20 s."""
+    rows = lake.read("profiles").to_pylist()
+    for row in rows:
+        row.update(from_ns=T0_NS, to_ns=T0_NS + 20 * 10**9)
+    lake.replace("profiles", pa.Table.from_pylist(rows, schema=lake.read("profiles").schema))
+
+
+def only(rows: Sequence[Mapping[str, Any]], **values: object) -> Mapping[str, Any]:
+    """Return the one row that has some values."""
+    (row,) = (row for row in rows if all(row[name] == value for name, value in values.items()))
+    return row

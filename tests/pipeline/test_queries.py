@@ -4,37 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 
 from pipeline.compat import score_pairs
 from pipeline.sql import Database, Query, list_queries, list_views, open_lake
-from profiler.errors import UsageError
 from profiler.phases import TrafficProfile
-from tests.pipeline.lakes import T0_NS, add_advice, add_reads, make_lake, on_off_counter, port, two_job_lake
+from tests.pipeline.lakes import (
+    GAPPY,
+    PERIOD_NS,
+    T0_NS,
+    add_advice,
+    add_reads,
+    analysed_lake,
+    date_profiles,
+    make_lake,
+    on_off_counter,
+    only,
+    port,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from profiler.store import Lake
-
-PERIOD_NS = 250_000_000
-
-
-def analysed_lake(root: Path, *, b_start_ns: int = 50_000_000) -> Lake:
-    lake = two_job_lake(root, b_start_ns=b_start_ns)
-    add_advice(root, lake)
-    date_profiles(lake)
-    add_reads(lake, {port("h1", "eth0", "transmit"): GAPPY})
-    return lake
-
-
-GAPPY = (T0_NS + np.array([0, 1, 2, 9, 10]) * 1_000_000_000, np.arange(5))
-"""Reads each second but for one gap of 7 s, by which 6 s are lost."""
 
 
 @pytest.fixture(scope="module")
@@ -43,18 +37,6 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     lake = analysed_lake(tmp_path_factory.mktemp("lakes") / "lake")
     with open_lake(lake.root) as database:
         yield database
-
-
-def date_profiles(lake: Lake) -> None:
-    rows = lake.read("profiles").to_pylist()
-    for row in rows:
-        row.update(from_ns=T0_NS, to_ns=T0_NS + 20 * 10**9)
-    lake.replace("profiles", pa.Table.from_pylist(rows, schema=lake.read("profiles").schema))
-
-
-def only(rows: list[dict[str, Any]], **values: object) -> dict[str, Any]:
-    (row,) = (row for row in rows if all(row[name] == value for name, value in values.items()))
-    return row
 
 
 def ordering(query: Query) -> list[str]:
@@ -262,126 +244,6 @@ def test_a_port_that_two_jobs_share_belongs_to_neither(tmp_path: Path) -> None:
     assert {row["reason"] for row in rows} == {"no counter of a port that carries this job alone"}
 
 
-def test_coverage_counts_reads_gaps_and_flags(tmp_path: Path) -> None:
-    t_ns = np.array([0, 1, 2, 9, 10]) * 1_000_000_000
-    columns = {"flags": np.array([0, 0, 8, 1, 0]), "epoch": np.array([0, 0, 0, 1, 1])}
-    lake = make_lake(tmp_path / "lake", {port("h1", "eth0", "transmit"): (t_ns, np.arange(5))}, **columns)
-    with open_lake(lake.root) as database:
-        (row,) = database.run("samples_by_series", host="h1").to_pylist()
-        assert database.run("samples_by_series", host="h2").num_rows == 0
-    assert (row["n_samples"], row["span_s"], row["step_s"], row["longest_gap_s"]) == (5, 10.0, 1.0, 7.0)
-    assert (row["n_gaps"], row["gap_s"]) == (1, 6.0)
-    assert (row["n_missed"], row["n_resets"], row["n_flagged"]) == (1, 1, 2)
-
-
-def test_a_host_is_covered_but_for_its_gaps_and_its_late_series(tmp_path: Path) -> None:
-    whole = (T0_NS + np.arange(11) * 1_000_000_000, np.arange(11))
-    late = (T0_NS + np.arange(5, 11) * 1_000_000_000, np.arange(6))
-    devices = {"eth0": GAPPY, "eth1": whole, "eth2": late}
-    lake = make_lake(tmp_path / "lake", {port("h1", name, "transmit"): reads for name, reads in devices.items()})
-    add_reads(lake, {port("h2", "eth0", "transmit"): (whole[0][:0], whole[1][:0])})
-    with open_lake(lake.root) as database:
-        first, second = database.run("coverage_by_host").to_pylist()
-        (gap,) = database.run("gaps_by_host", host="h1").to_pylist()
-        none = database.run("gaps_by_host", since="2026-11-30T00:53:30").num_rows
-        part = database.run("coverage_by_host", host="h1", until="2026-11-30T00:53:22").to_pylist()
-    assert (first["host"], first["n_series"], first["n_silent"], first["n_samples"]) == ("h1", 3, 0, 5 + 11 + 6)
-    assert (first["span_s"], first["n_gaps"], first["gap_s"], first["longest_gap_s"]) == (10.0, 1, 6.0, 7.0)
-    assert first["covered_frac"] == pytest.approx((4 + 10 + 5) / 30)
-    assert str(first["first_at"]) == "2026-11-30 00:53:20"
-    assert (second["host"], second["n_series"], second["n_silent"], second["covered_frac"]) == ("h2", 1, 1, None)
-    assert (gap["device"], gap["start_ns"] - T0_NS, gap["end_ns"] - T0_NS) == ("eth0", 2 * 10**9, 9 * 10**9)
-    assert (gap["gap_s"], gap["step_s"], gap["is_reset"]) == (7.0, 1.0, False)
-    assert none == 0
-    assert [(row["n_samples"], row["n_gaps"]) for row in part] == [(6, 0)]
-
-
-def test_coverage_is_that_of_pandas(tmp_path: Path) -> None:
-    rng = np.random.default_rng(11)
-    usual_ns, n_reads = 50_000_000, 2000
-    steps_ns = usual_ns + rng.integers(-1_000_000, 1_000_000, n_reads)
-    steps_ns[rng.choice(n_reads, 20, replace=False)] += rng.integers(4 * usual_ns, 40 * usual_ns, 20)
-    t_ns = pd.Series(T0_NS + np.cumsum(steps_ns))
-    lake = make_lake(tmp_path / "lake", {port("h", "eth0", "transmit"): (t_ns.to_numpy(), np.arange(n_reads))})
-    gaps_ns = t_ns.diff().dropna()
-    median_ns = gaps_ns.median()
-    lost = gaps_ns[gaps_ns > 3 * median_ns] - median_ns
-    with open_lake(lake.root) as database:
-        (row,) = database.run("samples_by_series").to_pylist()
-        gaps = database.run("gaps_by_host").to_pylist()
-    assert row["step_s"] == pytest.approx(median_ns / 1e9, rel=0.01)
-    assert (row["n_gaps"], len(gaps)) == (len(lost), len(lost)) == (20, 20)
-    assert row["gap_s"] == pytest.approx(lost.sum() / 1e9, rel=0.01)
-    assert [gap["gap_s"] for gap in gaps] == pytest.approx(sorted(gaps_ns.nlargest(20) / 1e9, reverse=True))
-
-
-def test_a_silence_that_its_source_knows_of_is_no_gap(tmp_path: Path) -> None:
-    flow = port("h", "eth0", "transmit", layer="capture", kind="delta")
-    with open_lake(make_lake(tmp_path / "lake", {flow: GAPPY}).root) as database:
-        (row,) = database.run("samples_by_series").to_pylist()
-        assert (row["n_gaps"], row["gap_s"], row["longest_gap_s"]) == (None, None, 7.0)
-        assert database.run("gaps_by_host").num_rows == 0
-
-
-def test_a_time_that_is_none_is_refused(database: Database) -> None:
-    with pytest.raises(UsageError, match="yesterday"):
-        database.run("coverage_by_host", since="yesterday")
-
-
-def test_percentiles_of_utilisation_are_those_of_time(database: Database) -> None:
-    row = only(database.run("utilisation_by_link", link_id="trunk").to_pylist(), direction="forward")
-    # Of each 250 ms: 50 ms both jobs, 600 of 400 Mbit/s, 100 ms one of them, 300, and 100 ms neither.
-    assert (row["p50_frac"], row["p90_frac"], row["p99_frac"], row["max_frac"]) == (0.75, 1.5, 1.5, 1.5)
-    assert row["mean_frac"] == pytest.approx((50 * 600 + 100 * 300) / 250 / 400)
-    assert row["full_frac"] == pytest.approx(0.2)
-    assert (row["observed_s"], row["unknown_s"]) == (pytest.approx(20.0), 0.0)
-
-
-def test_long_windows_count_for_as_long_as_they_are(tmp_path: Path) -> None:
-    t_s, rates_bps = np.array([0, 1, 2, 12]), np.array([400e6, 200e6, 100e6])
-    value = np.concatenate([[0], np.cumsum(rates_bps / 8 * np.diff(t_s))]).astype(np.int64)
-    root = tmp_path / "lake"
-    add_advice(root, make_lake(root, {port("sw1", "t1", "transmit"): (T0_NS + t_s * 10**9, value)}))
-    with open_lake(root) as opened:
-        (row,) = opened.run("utilisation_by_link").to_pylist()
-        (first,) = opened.run("utilisation_by_link", until="2026-11-30T00:53:21").to_pylist()
-    assert (row["p50_frac"], row["p90_frac"], row["max_frac"]) == (0.25, 0.5, 1.0)
-    assert row["mean_frac"] == pytest.approx((400 + 200 + 1000) / 12 / 400)
-    assert (first["observed_s"], first["p50_frac"]) == (1.0, 1.0)
-
-
-def test_traffic_of_jobs_that_are_placed_is_not_unplaced(database: Database) -> None:
-    row = only(database.run("unplaced_by_link", link_id="trunk").to_pylist(), direction="forward")
-    assert (row["n_jobs"], row["jobs"], row["n_unknown"]) == (2, "A, B", 0)
-    assert row["mean_bps"] == pytest.approx(row["placed_bps"]) == pytest.approx(240e6)
-    assert row["unplaced_bps"] == pytest.approx(0, abs=1)
-
-
-def test_traffic_that_no_job_accounts_for_is_unplaced(tmp_path: Path) -> None:
-    a, b = (
-        on_off_counter(period_ns=PERIOD_NS, up_ns=100_000_000, rate_bps=300e6, start_ns=start_ns)
-        for start_ns in (0, 50_000_000)
-    )
-    storage = np.round(np.arange(a[0].size) * 50e6 / 8e3).astype(np.int64)
-    root = tmp_path / "lake"
-    reads = {
-        port("sw1", "p1", "receive"): a,
-        port("sw1", "p2", "receive"): b,
-        port("sw1", "t1", "transmit"): (a[0], a[1] + b[1] + storage),
-    }
-    lake = make_lake(root, reads)
-    add_advice(root, lake)
-    with open_lake(root) as opened:
-        row = only(opened.run("unplaced_by_link", min_bps=1e6).to_pylist(), link_id="trunk")
-        assert opened.run("unplaced_by_link", min_bps=1e9).num_rows == 0
-    assert (row["unplaced_bps"], row["unplaced_frac"]) == pytest.approx((50e6, 50 / 290))
-    lake.replace("profiles", lake.read("profiles").slice(0, 0))
-    with open_lake(root) as opened:
-        unknown = only(opened.run("unplaced_by_link").to_pylist(), link_id="trunk")
-    assert (unknown["n_unknown"], unknown["placed_bps"]) == (2, 0)
-    assert unknown["unplaced_bps"] == pytest.approx(290e6)
-
-
 def test_each_two_jobs_of_a_link_have_the_scores_of_the_kernel(database: Database) -> None:
     row = only(database.run("pairs_by_link", job_id="B").to_pylist(), direction="forward")
     profile = TrafficProfile.from_phases(period_s=0.25, phases=[(0.0, 0.1, 300e6)])
@@ -404,50 +266,6 @@ def test_a_job_without_a_period_has_pairs_without_a_score(tmp_path: Path) -> Non
     with open_lake(root) as opened:
         rows = opened.run("pairs_by_link").to_pylist()
     assert [(row["score_best"], row["score_random"], row["other_period_s"]) for row in rows] == [(None,) * 3] * 2
-
-
-DAY_NS = 86_400 * 10**9
-
-
-def add_history(lake: Lake, device: str, rows: list[dict[str, Any]]) -> None:
-    ids = {row["device"]: row["series_id"] for row in lake.read("series").to_pylist()}
-    columns = [
-        {
-            "series_id": ids[device],
-            "from_ns": T0_NS - (len(rows) - i) * DAY_NS,
-            "to_ns": T0_NS - (len(rows) - i - 1) * DAY_NS,
-            "analysed_ns": T0_NS,
-            **row,
-        }
-        for i, row in enumerate(rows)
-    ]
-    known = lake.read("profile_history")
-    rows_now = pa.Table.from_pylist(columns, schema=known.schema)
-    lake.append("profile_history", rows_now)
-
-
-def around(period_s: float, *, half_s: float = 1e-4) -> dict[str, Any]:
-    low_s, high_s = period_s - half_s, period_s + half_s
-    return {"status": "periodic", "period_s": period_s, "period_low_s": low_s, "period_high_s": high_s}
-
-
-def test_history_tells_when_a_job_changed_its_period(tmp_path: Path) -> None:
-    root = tmp_path / "lake"
-    lake = two_job_lake(root, b_start_ns=50_000_000)
-    add_advice(root, lake)
-    date_profiles(lake)
-    lost = {"status": "idle"}
-    days = [around(0.2), around(0.2001), around(0.25), lost, lost, around(0.25)]
-    add_history(lake, "p1", days)
-    with open_lake(root) as opened:
-        rows = opened.run("history_by_job", job_id="A").to_pylist()
-        changes = opened.run("history_by_job", job_id="A", changed=1).to_pylist()
-        other = opened.run("history_by_job", job_id="B").to_pylist()
-    assert [row["is_changed"] for row in rows] == [None, False, True, True, False, True, False]
-    assert [row["is_present"] for row in rows] == [False] * 6 + [True]
-    assert rows[2]["change_frac"] == pytest.approx(0.25 / 0.2001 - 1)
-    assert [row["from_ns"] for row in changes] == [rows[i]["from_ns"] for i in (2, 3, 5)]
-    assert [(row["period_s"], row["is_changed"], row["is_present"]) for row in other] == [(0.25, None, True)]
 
 
 def test_profiles_are_chosen_by_status(database: Database) -> None:
