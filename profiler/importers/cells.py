@@ -114,6 +114,8 @@ def _of_text(column: pa.Array, scale: Fraction) -> Cells:
 
 def _of_decimal(text: str, scale: Fraction) -> int | None:
     """Return a number in any notation times ``scale``, None where it is none or cannot be stored."""
+    if "_" in text:  # which Python takes for digits
+        return None
     try:
         number = Decimal(text.strip())
     except InvalidOperation:

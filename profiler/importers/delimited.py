@@ -223,6 +223,11 @@ class _Reading:
 
     def _flaws(self) -> Iterator[str]:
         ragged, garbled = self._table.ragged, self._table.garbled
+        if self._coverage.left_out["no time"] and self._time.timezone != "UTC":
+            yield (
+                f"{self._source.name}: column {self._time.column}: an hour of {self._time.timezone} that summer time "
+                "repeats or skips has no times that can be told apart; write them in UTC, or with their offset"
+            )
         if ragged.n_lines:
             yield (
                 f"{self._source.name}: {ragged.first}: not the {len(self._table.columns)} cells of the header; "

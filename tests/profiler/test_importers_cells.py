@@ -39,7 +39,7 @@ def test_text_becomes_the_whole_number_that_exact_arithmetic_gives(cells: list[D
 
 
 @pytest.mark.parametrize(
-    "cell", ["-1", "0x10", "1,5", "1e400", "Infinity", "9223372036854775808", "1.2.3", "1e99999999999"]
+    "cell", ["-1", "0x10", "1_000", "1,5", "1e400", "Infinity", "9223372036854775808", "1.2.3", "1e99999999999"]
 )
 def test_cells_that_are_no_counts_are_bad_and_not_zero(cell: str) -> None:
     found = counts(pa.array(["5", cell, None]), Fraction(1))

@@ -151,3 +151,15 @@ def test_table_that_a_mapping_does_not_fit_names_what_is_missing(tmp_path: Path)
 
     with pytest.raises(BadInput, match="no column when, in, out, expected by mapping leaf; its columns are t_ns"):
         read_counters(table(tmp_path, PLAIN), mapping=mapping)
+
+
+def test_an_hour_that_summer_time_repeats_is_left_out_with_the_remedy(tmp_path: Path) -> None:
+    berlin = LEAF.replace('unit = "ms"', 'format = "iso"\ntimezone = "Europe/Berlin"')
+    rows = [("00:30", 1), ("02:30", 2), ("02:30", 3), ("03:00", 4)]
+    text = "when,switch,port,in,out\n" + "".join(f"2023-10-29 {hour}:00,s,p,{n},0\n" for hour, n in rows)
+
+    counters, problems = read_counters(table(tmp_path, text), mapping=table(tmp_path, berlin, "berlin.toml"))
+
+    assert counters[0][2].tolist() == [1, 4]
+    assert "line 3: column when: '2023-10-29 02:30:00'" in problems[0]
+    assert "write them in UTC, or with their offset" in problems[1]
