@@ -93,11 +93,15 @@ class Readings:
     def __len__(self) -> int:
         return len(self._missed)
 
-    def read_tick(self, *, is_after_gap: bool) -> None:
-        """Read every counter once; raises OSError or ValueError, and forgets the tick, if one cannot be read."""
+    def read_tick(self) -> int:
+        """Read every counter once, and return when that began.
+
+        `end_tick` is to follow. If a counter cannot be read, OSError or ValueError is raised and the tick forgotten.
+        """
         now_ns, pread, note_time, note = self._now_ns, os.pread, self._times.append, self._raw.append
+        begun_ns = now_ns()
         try:
-            note_time(now_ns())
+            note_time(begun_ns)
             for handle in self._handles:
                 count = int(pread(handle, _TEXT_BYTES, 0))
                 try:
@@ -112,6 +116,10 @@ class Readings:
             n_ticks, n_reads = len(self), len(self._handles) + len(self._probes)
             del self._times[n_ticks * (n_reads + 1) :], self._raw[n_ticks * len(self._counters) :]
             raise
+        return begun_ns
+
+    def end_tick(self, *, is_after_gap: bool) -> None:
+        """Say of the tick just read whether others were missed before it."""
         self._missed.append(is_after_gap)
 
     def to_chunk(self, *, offset_ns: int) -> Chunk:

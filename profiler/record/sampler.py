@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from profiler.errors import OffbeatError, UsageError
 from profiler.record.clock import SYSTEM_CLOCK, Clock, prompt_wakes
 from profiler.record.readings import Chunk, Readings
+from profiler.record.schedule import Schedule
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ _NAP_S: Final = 0.05
 class Sampler:
     """Reads counters at a steady pace.
 
-    Deadlines are absolute on the monotonic clock, so lateness never adds up. A tick whose whole interval went by is
-    missed, and the sample after it is flagged. A counter that can no longer be read is dropped, and the others go on;
-    once it can be read again, such as after its driver was loaded anew, it goes on too, its first sample flagged.
+    Ticks are those of a `Schedule`; the sample after one that was missed is flagged. A counter that can no longer be
+    read is dropped, and the others go on; once it can be read again, such as after its driver was loaded anew, it goes
+    on too, its first sample flagged.
 
     Parameters
     ----------
@@ -60,6 +61,8 @@ class Sampler:
         Which counters came back, and after how long.
     n_ticks, n_missed : int
         Ticks read, and ticks missed.
+    started_ns : int
+        When the first tick was due, on the monotonic clock.
     anchor_wall_ns, anchor_monotonic_ns : int
         One instant on both clocks.
 
@@ -97,6 +100,7 @@ class Sampler:
         self.returned: list[str] = []
         self.n_ticks = 0
         self.n_missed = 0
+        self.started_ns = 0
         self.anchor_wall_ns, self.anchor_monotonic_ns = clock.anchor()
         self._clock = clock
         self._dither = dither
@@ -130,40 +134,32 @@ class Sampler:
             yield from self._chunks(stop, duration_s)
 
     def _chunks(self, stop: Callable[[], bool], duration_s: float | None) -> Iterator[Chunk]:
-        readings = self._new_readings()
-        is_after_gap = False
-        for n_missed in self._ticks(stop, duration_s):
-            self.n_missed += n_missed
+        now_ns, dither = self._clock.monotonic_ns, self._dither
+        schedule = Schedule(start_ns=now_ns(), interval_ns=self._interval_ns)
+        self.started_ns = schedule.start_ns
+        n_ticks = None if duration_s is None else round(duration_s * NS_PER_S) // self._interval_ns + 1
+        readings, is_after_gap = self._new_readings(), False
+        while self.counters or self._may_come_back():
+            due_ns = schedule.next_ns(now_ns(), put_off=dither())
+            is_over = n_ticks is not None and schedule.i_tick >= n_ticks
+            if is_over or not self._wait_until(due_ns, stop):
+                break
             try:
-                readings.read_tick(is_after_gap=is_after_gap or n_missed > 0)
+                begun_ns = readings.read_tick()
             except (OSError, ValueError):
                 yield from self._chunk(readings)
                 self._drop_broken()
-                self.n_missed += 1
-                is_after_gap, readings = True, self._new_readings()
+                self.n_missed += schedule.keep(now_ns()) + 1
+                readings, is_after_gap = self._new_readings(), True
                 continue
+            n_missed = schedule.keep(begun_ns)
+            self.n_missed += n_missed
+            readings.end_tick(is_after_gap=is_after_gap or n_missed > 0)
             is_after_gap = False
             if len(readings) == self._ticks_a_chunk:
                 yield from self._chunk(readings)
                 readings = self._new_readings(returning=self._take_back())
         yield from self._chunk(readings)
-
-    def _ticks(self, stop: Callable[[], bool], duration_s: float | None) -> Iterator[int]:
-        """Wait for each tick, and yield how many were missed before it."""
-        now_ns, interval_ns, dither = self._clock.monotonic_ns, self._interval_ns, self._dither
-        start_ns = now_ns()
-        n_ticks = None if duration_s is None else round(duration_s * NS_PER_S) // interval_ns + 1
-        i_last = -1
-        while self.counters or self._may_come_back():
-            i_tick = max(i_last + 1, (now_ns() - start_ns) // interval_ns)
-            is_over = n_ticks is not None and i_tick >= n_ticks
-            deadline_ns = start_ns + i_tick * interval_ns + int(dither() * interval_ns)
-            if is_over or not self._wait_until(deadline_ns, stop):
-                return
-            # A wake-up that is late by whole intervals misses them now: this sample stands after the gap.
-            i_tick += max(0, now_ns() - deadline_ns) // interval_ns
-            yield i_tick - i_last - 1
-            i_last = i_tick
 
     def _wait_until(self, deadline_ns: int, stop: Callable[[], bool]) -> bool:
         """Sleep until a time; return False if told to stop before."""

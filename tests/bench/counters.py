@@ -42,8 +42,6 @@ N_ROUNDS: Final = 5
 BARE_S: Final = 1.0
 RECORD_S: Final = 10.0
 TEXT_BYTES: Final = 64
-START_SLACK_NS: Final = 30_000
-"""How much later than the clock's first look the first read may begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +105,9 @@ def measure(*, seconds: float, n_rounds: int = N_ROUNDS, bare_s: float = BARE_S)
         for i_round in range(n_rounds):
             lake = Lake.open(Path(folder) / f"lake{i_round}", create=True)
             bare_us = _bare(files, seconds=bare_s)
-            record_us, summary = _recorded(lake, root, seconds=seconds)
+            record_us, told = _recorded(lake, root, seconds=seconds)
             costs_us.append((*bare_us, record_us))
-            ticks.append(_ticks(lake, summary))
+            ticks.append(told)
         loop_us, paced_us, wake_us, record_us = np.median(costs_us, axis=0).tolist()
     return CounterCost(
         n_counters=len(files),
@@ -142,18 +140,19 @@ def cost_table(cost: CounterCost) -> str:
     return "\n".join([layout(rows), *told])
 
 
-def missed_by_time(begun_ns: NDArray[np.int64], *, interval_ns: int) -> NDArray[np.int64]:
+def missed_by_time(begun_ns: NDArray[np.int64], *, start_ns: int, interval_ns: int) -> NDArray[np.int64]:
     """Return how many ticks were missed before each read, told by the times at which reads began alone.
 
     Parameters
     ----------
     begun_ns
-        Times, shape (n_reads,); the first read is the first tick, at once.
+        Times, shape (n_reads,).
+    start_ns
+        When the first tick was due, on the same clock.
     interval_ns
-        Time from tick to tick.
+        Time from tick to tick; a tick is kept if its reads begin before the next is due.
     """
-    slots = (begun_ns - begun_ns[0] + START_SLACK_NS) // interval_ns
-    missed: NDArray[np.int64] = np.diff(slots, prepend=-1) - 1
+    missed: NDArray[np.int64] = np.diff((begun_ns - start_ns) // interval_ns, prepend=-1) - 1
     return missed
 
 
@@ -187,25 +186,28 @@ def _paced_us(act: Callable[[], None], *, n_ticks: int) -> float:
     return (time.process_time() - start_cpu_s) / n_ticks * 1e6
 
 
-def _recorded(lake: Lake, root: Path, *, seconds: float) -> tuple[float, RecordSummary]:
+def _recorded(lake: Lake, root: Path, *, seconds: float) -> tuple[float, Ticks]:
     """Record, and return the CPU time of a tick, in us, from the first handing over of samples to the end."""
-    begun: list[tuple[float, int]] = []
+    begun: list[tuple[float, int, int]] = []
 
     def show(sampler: Sampler) -> None:
         if not begun:
-            begun.append((time.process_time(), sampler.n_ticks))
+            start_ns = sampler.started_ns - sampler.anchor_monotonic_ns + sampler.anchor_wall_ns
+            begun.append((time.process_time(), sampler.n_ticks, start_ns))
 
     timing = Timing(interval_s=INTERVAL_S, duration_s=seconds)
     summary = record(lake, find_sources(root), host="bench", timing=timing, stop=lambda: False, show=show)
-    begun_s, n_before = begun[0]
-    return (time.process_time() - begun_s) / (summary.n_ticks - n_before) * 1e6, summary
+    begun_s, n_before, start_ns = begun[0]
+    cost_us = (time.process_time() - begun_s) / (summary.n_ticks - n_before) * 1e6
+    return cost_us, _ticks(lake, summary, start_ns=start_ns)
 
 
-def _ticks(lake: Lake, summary: RecordSummary) -> Ticks:
+def _ticks(lake: Lake, summary: RecordSummary, *, start_ns: int) -> Ticks:
     """Return what the first counter of a recording tells of its ticks, which all of them share."""
     rows = pd.concat([pq.read_table(path, partitioning=None).to_pandas() for path in lake.files("samples")])
     first = rows[rows.series_id == rows.series_id[rows.t_ns.to_numpy().argmin() :].iloc[0]].sort_values("t_ns")
-    seen = missed_by_time((first.t_ns - first.window_ns).to_numpy(), interval_ns=round(INTERVAL_S * NS_PER_S))
+    begun_ns = (first.t_ns - first.window_ns).to_numpy()
+    seen = missed_by_time(begun_ns, start_ns=start_ns, interval_ns=round(INTERVAL_S * NS_PER_S))
     is_flagged = (first["flags"].to_numpy() & np.uint16(Flag.MISSED)) != 0
     return Ticks(
         n_read=len(first),

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from profiler.doctor import Checkup, PortCheck, examine
+from profiler.collectors import find_sources
+from profiler.doctor import Checkup, PortCheck, Refresh, examine, measure_refresh
 from profiler.record import Clock
 
 if TYPE_CHECKING:
@@ -127,3 +128,41 @@ def test_a_host_without_rdma_is_said_to_have_none(tmp_path: Path) -> None:
     nic(tmp_path, "eth0")
 
     assert any("no RDMA device" in remark for remark in checkup(tmp_path).remarks)
+
+
+# Before a recording
+
+
+def measured(root: Path, ticker: Ticker, *, interval_s: float = 0.001, duration_s: float | None = None) -> Refresh:
+    return measure_refresh(find_sources(root), interval_s=interval_s, duration_s=duration_s, clock=ticker.clock())
+
+
+def test_how_often_a_device_copies_its_counters_is_known_before_it_is_recorded(tmp_path: Path) -> None:
+    ticker = Ticker(nic(tmp_path, "eth0") / "statistics" / "tx_bytes", refresh_s=0.1)
+
+    found = measured(tmp_path, ticker)
+
+    assert found.refresh_s == {"eth0": pytest.approx(0.1, rel=0.02)}
+    (remark,) = found.remarks
+    assert "eth0: its device copies its counters each 100 ms only" in remark
+    assert "--interval 25ms serves as well" in remark
+
+
+def test_an_interval_that_is_long_enough_needs_no_word(tmp_path: Path) -> None:
+    ticker = Ticker(nic(tmp_path, "eth0") / "statistics" / "tx_bytes", refresh_s=0.1)
+
+    found = measured(tmp_path, ticker, interval_s=0.03)
+
+    assert (len(found.refresh_s), found.remarks) == (1, ())
+
+
+@pytest.mark.parametrize(("duration_s", "watched_s"), [(None, 2.0), (60.0, 2.0), (5.0, 0.5), (1.0, 0.0)])
+def test_it_takes_a_tenth_of_the_time_and_at_most_two_seconds(
+    tmp_path: Path, duration_s: float | None, watched_s: float
+) -> None:
+    nic(tmp_path, "eth0")
+    ticker = Ticker()
+
+    assert measured(tmp_path, ticker, duration_s=duration_s) == Refresh()
+
+    assert (ticker.now_ns - START_NS) / 1e9 == pytest.approx(watched_s, abs=0.002)

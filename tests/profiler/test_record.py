@@ -18,7 +18,8 @@ import pytest
 
 from profiler.collectors import find_sources
 from profiler.errors import LakeError, SourceBroken, UsageError
-from profiler.record import RecordSummary, Timing, record
+from profiler.record import Clock, RecordSummary, Timing, record
+from profiler.record.clock import prompt_wakes
 from profiler.store import Lake
 from tests.profiler.namespaces import ip, namespace_of, pair_of_interfaces
 
@@ -140,6 +141,50 @@ def test_an_interval_too_short_is_refused_before_anything_is_written(lake: Lake)
     with pytest.raises(UsageError, match="too short"):
         record(lake, find_sources(SYS_ROOT), host="h1", timing=Timing(interval_s=1e-5), stop=lambda: False)
     assert lake.read("recordings").num_rows == 0
+
+
+def test_the_cpu_is_split_into_the_kernels_reads_and_ours(lake: Lake) -> None:
+    summary = run(lake, SYS_ROOT, "eth0", "eth1", duration_s=0.5, show=quiet)
+    assert summary.kernel_cpu_frac is not None
+    assert 0 < summary.kernel_cpu_frac < summary.cpu_frac
+    text = summary.to_text_row()
+    assert (text["CPU"][-1], text["of it in reads"][-1]) == ("%", "%")
+
+
+def test_what_the_lake_must_know_of_the_ports_is_in_the_recording(lake: Lake, tree: Path) -> None:
+    (tree / "class/net/bond0/lower_eth0").symlink_to("../eth0")
+    timing = Timing(interval_s=0.01, duration_s=0.05, refresh_s={"bond0": 0.1})
+    sources = find_sources(tree, ifaces=["bond0", "eth1"])
+    summary = record(lake, sources, host="h1", timing=timing, stop=lambda: False)
+    parameters = json.loads(str(the_recording(lake)["parameters"]))
+    assert parameters["refresh_s"] == summary.refresh_s == {"bond0": 0.1}
+    assert parameters["counted_too_by"] == {"bond0": ["eth0"]}
+
+
+def test_a_wall_clock_that_is_set_meanwhile_is_told_and_moves_no_sample(lake: Lake) -> None:
+    start_ns = time.monotonic_ns()
+
+    def wall_ns() -> int:
+        now_ns = time.monotonic_ns()
+        return 1_796_000_000 * 10**9 + now_ns + (5 * 10**9 if now_ns - start_ns > 100_000_000 else 0)
+
+    timing = Timing(interval_s=0.002, duration_s=0.3, clock=Clock(wall_ns=wall_ns))
+    summary = record(lake, find_sources(SYS_ROOT, ifaces=["eth0"]), host="h1", timing=timing, stop=lambda: False)
+    (warning,) = summary.warnings
+    assert "the wall clock was set by +5.000 s meanwhile" in warning
+    assert warning in str(the_recording(lake)["message"])
+    t_ns = lake.counter(lake.read("series").to_pylist()[0]["series_id"]).t_ns
+    assert t_ns[-1] - t_ns[0] < 1_000_000_000
+
+
+def test_sleeps_are_as_prompt_as_the_kernel_can_while_it_reads_and_as_before_after() -> None:
+    slack = Path("/proc/self/timerslack_ns")
+    if not slack.exists():
+        pytest.skip("the kernel does not let us choose")
+    before = slack.read_text()
+    with prompt_wakes():
+        assert slack.read_text().strip() == "1"
+    assert slack.read_text() == before
 
 
 # Killed, and out of room
