@@ -90,8 +90,8 @@ def _write(events: CollectiveEvents, sink: Sink, *, bin_ns: int, source: str, co
     )
     sink.add_series(series)
     i_bin = _bins_of(runs)
-    total = _total_bytes((i_bin + 1.0) * bin_ns, begins_ns, ends_ns, size_bytes=events.bytes[known])
-    moved_bytes = np.diff(np.rint(total).astype(np.int64), prepend=0)
+    total = _total_bytes((i_bin + 1).astype(np.float64) * bin_ns, begins_ns, ends_ns, size_bytes=events.bytes[known])
+    moved_bytes: NDArray[np.int64] = np.diff(np.concatenate(([0], np.rint(total).astype(np.int64))))
     coverage.n_samples += _write_bins(sink, series, i_bin + first_bin, moved_bytes, bin_ns=bin_ns)
 
 
