@@ -81,7 +81,7 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     coverage, readings = Coverage(), Readings(sink)
     lines = Lines(source, coverage.problems)
     if is_lexpr(source.head()):
-        read_lexpr(lines, readings, coverage, host=host_of(source, options), source=source.name)
+        read_lexpr(lines, readings, coverage=coverage, host=host_of(source, options), source=source.name)
     else:
         plot = _Plot(source, readings, coverage, host=options.host)
         for i_line, line in enumerate(lines, start=1):

@@ -40,7 +40,7 @@ def is_lexpr(head: bytes) -> bool:
     return any(_TIME.fullmatch(line.rstrip()) for line in head.splitlines()[:3])
 
 
-def read_lexpr(lines: Iterable[bytes], readings: Readings, coverage: Coverage, *, host: str, source: str) -> None:
+def read_lexpr(lines: Iterable[bytes], readings: Readings, *, coverage: Coverage, host: str, source: str) -> None:
     """Take the rates of a text, and say what was passed over."""
     t_ns: int | None = None
     wrong: list[str] = []
