@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from profiler.phases import TrafficProfile
     from profiler.store import Counter
 
-__all__ = ["SeriesProfile", "profile_shard"]
+__all__ = ["SeriesProfile", "port_rate", "profile_shard"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,8 +49,25 @@ def profile_shard(shard: Shard) -> list[SeriesProfile]:
     return [_profile(port_of[series_id], counter, shard=shard) for series_id, counter in counters]
 
 
+def port_rate(port: Mapping[str, Any], counter: Counter) -> tuple[RateSeries, str | None]:
+    """Return the rate of a port, empty where its readings are none, and why they are none."""
+    names = {name: port[name] for name in ("host", "device", "port", "direction", "layer")}
+    series = Series(kind=port["kind"], raw_scale=port["raw_scale"], width_bits=port["width_bits"], **names)
+    try:
+        rate = rate_series(
+            series,
+            t_ns=counter.t_ns,
+            value=counter.value,
+            flags=counter.flags,
+            capacity_bps=port["capacity_bps"],
+        )
+    except BadInput as error:
+        return RateSeries.from_deltas([], []).named(**names), str(error)
+    return rate, None
+
+
 def _profile(port: Mapping[str, Any], counter: Counter, *, shard: Shard) -> SeriesProfile:
-    rate, fault = _rate(port, counter)
+    rate, fault = port_rate(port, counter)
     profile = profile_or_reason(rate)
     if fault is not None:
         profile = replace(profile, reason=fault)
@@ -67,20 +84,3 @@ def _profile(port: Mapping[str, Any], counter: Counter, *, shard: Shard) -> Seri
         from_ns=int(edges_ns[0]) if edges_ns.size else None,
         to_ns=int(edges_ns[-1]) if edges_ns.size else None,
     )
-
-
-def _rate(port: Mapping[str, Any], counter: Counter) -> tuple[RateSeries, str | None]:
-    """Return the rate of a port, empty where its readings are none, and why they are none."""
-    names = {name: port[name] for name in ("host", "device", "port", "direction", "layer")}
-    series = Series(kind=port["kind"], raw_scale=port["raw_scale"], width_bits=port["width_bits"], **names)
-    try:
-        rate = rate_series(
-            series,
-            t_ns=counter.t_ns,
-            value=counter.value,
-            flags=counter.flags,
-            capacity_bps=port["capacity_bps"],
-        )
-    except BadInput as error:
-        return RateSeries.from_deltas([], []).named(**names), str(error)
-    return rate, None

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import profiler
 
-__all__ = ["PORT_COLUMNS", "Shard", "tool_version"]
+__all__ = ["PORT_COLUMNS", "SOURCES", "Shard", "tool_version"]
 
 PORT_COLUMNS: Final = (
     "series_id",
@@ -29,18 +29,35 @@ PORT_COLUMNS: Final = (
 )
 """Columns of query ``series_by_port`` that profiling reads."""
 
+SOURCES: Final = (
+    "batch/outcome.py",
+    "period",
+    "phases",
+    "rates.py",
+    "refresh",
+    "schema.py",
+    "signals",
+    "store/counters.py",
+    "store/ordering.py",
+    "units.py",
+)
+"""Parts of the profiler that make a profile of stored samples; a test holds that they import no others."""
+
 
 @lru_cache(maxsize=1)
 def tool_version() -> str:
     """Return the version of the profiler and a digest of its sources, for a checkout changes while its version stands.
 
-    Two installations of the same release have the same.
+    Two installations of the same release have the same, and so have two checkouts that profile alike.
     """
     package, here = Path(profiler.__file__).parent, Path(__file__).parent
+    sources = [here / "compute.py", here / "results.py"]
+    for name in SOURCES:
+        part = package / name
+        sources += sorted(part.rglob("*.py")) if part.is_dir() else [part]
     digest = hashlib.sha256()
-    for folder in (package, here):
-        for source in sorted(folder.rglob("*.py")):
-            digest.update(f"{source.relative_to(folder)}\0".encode() + source.read_bytes())
+    for source in sources:
+        digest.update(f"{source.relative_to(package.parent)}\0".encode() + source.read_bytes())
     try:
         version = metadata.version("offbeat")
     except metadata.PackageNotFoundError:  # run from a source tree that is not installed
