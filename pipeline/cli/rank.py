@@ -82,8 +82,12 @@ def rank(
         with port_progress() as on_port:
             known = read_lake_jobs(lake, cluster=cluster, on_port=on_port)
         topology, profiles = known.topology, {**known.profiles, **given}
+        left_out = [(one.what, one.why) for one in known.skipped]
     else:
         topology, profiles = read_cluster(*(cluster or ())), given
+        left_out = [(one.what, one.why) for one in topology.omissions]
+    for what, why in left_out:
+        note(f"offbeat: left out {what}: {why}")
     ranking = rank_candidates(
         placements,
         profiles=profiles,

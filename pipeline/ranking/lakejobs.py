@@ -16,6 +16,7 @@ from profiler.store import Lake
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pipeline.analysis import Skipped
     from profiler.phases import TrafficProfile
 
 __all__ = ["LakeJobs", "read_lake_jobs"]
@@ -23,10 +24,14 @@ __all__ = ["LakeJobs", "read_lake_jobs"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeJobs:
-    """Links and standing jobs, and what one rank of each job sends: its own demand, corrected for congestion."""
+    """Links and standing jobs, and what one rank of each job sends: its own demand, corrected for congestion.
+
+    ``skipped`` names what of the cluster files could not be used, and why.
+    """
 
     topology: Cluster
     profiles: Mapping[str, TrafficProfile]
+    skipped: tuple[Skipped, ...] = ()
 
 
 def read_lake_jobs(
@@ -57,10 +62,11 @@ def read_lake_jobs(
         If the lake is missing or damaged, or cannot be written.
     """
     store = Lake.open(lake)
-    know_cluster(store, cluster)
+    skipped = know_cluster(store, cluster)
     topology = _topology(store)
     measured = measure_jobs(store, on_port=on_port)
-    return LakeJobs(topology=topology, profiles={job["job_id"]: _of_rank(job, measured.own) for job in measured.jobs})
+    profiles = {job["job_id"]: _of_rank(job, measured.own) for job in measured.jobs}
+    return LakeJobs(topology=topology, profiles=profiles, skipped=skipped)
 
 
 def _topology(store: Lake) -> Cluster:

@@ -94,6 +94,14 @@ def test_a_lake_tells_what_the_jobs_send_and_where_they_stand(place: Path, capsy
     assert json.loads(capsys.readouterr().out)["candidates"] == with_file["candidates"]
 
 
+def test_what_of_the_cluster_cannot_be_used_is_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lake = str(two_job_lake(place / "lake", up_ns=150_000_000, duration_s=8.0).root)
+    (place / "lost.csv").write_text("job_id,rank,host\nlost,0,nowhere1\nlost,1,nowhere2\n")
+    for known in (["--lake", lake], []):
+        assert rank(place, "--cluster", str(place / "lost.csv"), *known) in (0, 1)
+        assert "offbeat: left out job lost" in capsys.readouterr().err, known
+
+
 def test_the_example_of_the_readme_ranks_the_sample_data(capsys: pytest.CaptureFixture[str]) -> None:
     jobs = [
         f"{job}={SAMPLE_DATA}/alone_{job.lower()}.csv.gz#{port}/receive" for job, port in (("A", "p1"), ("B", "p2"))
