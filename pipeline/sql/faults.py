@@ -9,11 +9,14 @@ from profiler.errors import LakeError, OffbeatError, UsageError
 __all__ = ["explained"]
 
 _OF_FUNCTION: Final = "Python exception occurred while executing the UDF: UsageError: "
-_LAKE_FAULTS: Final = {
-    "Out of Memory Error": "select fewer rows or columns, aggregate, or give more with --memory",
-    "IO Error": "a file that the manifest names cannot be read: ingest its input again",
-}
-"""What is no fault of the statement, as its message begins, and what to do."""
+_OF_MEMORY: Final = "Out of Memory Error"
+_OF_STATEMENT: Final = (
+    "Binder", "Catalog", "Constraint", "Conversion", "Invalid Input", "INTERRUPT", "Mismatch Type", "Not implemented",
+    "Out of Range", "Parameter Not Resolved", "Parser", "Permission", "Syntax", "Sequence",
+)  # fmt: skip
+"""How messages begin that are about the statement; any other is about what it read."""
+_DAMAGE: Final = ("Failed to read file", "might be corrupt", "file is corrupt", "exceeds the supported max width")
+"""What a message has of a damaged file, however it begins."""
 
 
 def explained(error: Exception) -> OffbeatError:
@@ -22,10 +25,11 @@ def explained(error: Exception) -> OffbeatError:
     Examples
     --------
     >>> explained(OSError("IO Error: no such file"))
-    LakeError('IO Error: no such file\na file that the manifest names cannot be read: ingest its input again')
+    LakeError('IO Error: no such file\na file of the lake is missing or damaged: offbeat lake --check names it')
     """
     message = str(error)
-    for kind, remedy in _LAKE_FAULTS.items():
-        if message.startswith(kind):
-            return LakeError(f"{message}\n{remedy}")
-    return UsageError(message.rpartition(_OF_FUNCTION)[2])
+    if message.startswith(_OF_MEMORY):
+        return LakeError(f"{message}\nselect fewer rows or columns, aggregate, or give more with --memory")
+    if message.startswith(_OF_STATEMENT) and not any(sign in message for sign in _DAMAGE):
+        return UsageError(message.rpartition(_OF_FUNCTION)[2])
+    return LakeError(f"{message}\na file of the lake is missing or damaged: offbeat lake --check names it")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 import subprocess
 import sys
 import zipfile
@@ -78,6 +79,41 @@ def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
         open_lake(lake.root)
 
 
+def test_a_file_that_is_damaged_inside_is_the_lakes_fault_and_not_the_statements(tmp_path: Path) -> None:
+    lake = two_job_lake(tmp_path / "lake")
+    (samples,) = lake.files("samples")
+    whole = samples.read_bytes()
+    middle = len(whole) // 2
+    samples.write_bytes(
+        whole[:middle] + bytes(255 - byte for byte in whole[middle : middle + 200]) + whole[middle + 200 :]
+    )
+    with open_lake(lake.root) as database:
+        with pytest.raises(LakeError, match="offbeat lake --check"):
+            database.sql("select sum(value), sum(t_ns), sum(window_ns), sum(flags), sum(epoch) from samples")
+        assert database.sql("select count(*) as n from series").to_pylist() == [{"n": 3}]
+
+
+def test_a_lake_of_another_version_is_told_so(tmp_path: Path) -> None:
+    lake = two_job_lake(tmp_path / "lake", duration_s=1.0)
+    with sqlite3.connect(lake.root / "manifest.sqlite") as manifest:
+        manifest.execute("pragma user_version = 99")
+    manifest.close()
+    with pytest.raises(LakeError, match="schema version 99"):
+        open_lake(lake.root)
+
+
+def test_a_lake_without_a_finished_recording_has_no_rows_and_its_schema(tmp_path: Path) -> None:
+    lake = Lake.open(tmp_path / "lake", create=True)
+    recording = Recording(recording_id="0" * 64, source="cut short", format="test")
+    writer = lake.writer(recording)
+    writer.write_samples(writer.add_series(port("h", "eth0", "transmit")), np.arange(3), np.arange(3))
+    with open_lake(lake.root) as database:
+        assert database.run("samples_by_series").num_rows == 0
+        assert database.sql("select status from recordings").to_pylist() == [{"status": "partial"}]
+    with writer:
+        pass
+
+
 def test_only_files_of_the_manifest_are_read(tmp_path: Path) -> None:
     lake = two_job_lake(tmp_path / "lake")
     (samples,) = lake.files("samples")
@@ -115,6 +151,14 @@ def test_a_series_that_two_recordings_name_stands_once(tmp_path: Path) -> None:
         "set threads = 1",
         "install httpfs",
         "checkpoint",
+        "pragma enable_profiling",
+        "call pragma_version()",
+        "detach lake",
+        "use memory",
+        "begin",
+        "prepare p as select 1",
+        "update samples set value = 0",
+        "pivot series on kind using count(*)",
         "explain analyze create table x (a integer)",
     ],
 )
@@ -139,6 +183,11 @@ def test_explaining_a_copy_does_not_overwrite_the_lake(lake: Lake, database: Dat
         "select * from read_csv('/etc/passwd')",
         "select * from read_text('/etc/passwd')",
         "select * from glob('/*')",
+        "select * from read_parquet('/tmp/x.parquet')",
+        "select * from sniff_csv('/etc/passwd')",
+        "select * from parquet_metadata('/tmp/x.parquet')",
+        "select * from read_blob('/etc/passwd')",
+        "from sqlite_scan('/tmp/manifest.sqlite', 'files')",
         "select * from 'https://example.org/x.parquet'",
     ],
 )
@@ -224,7 +273,9 @@ def test_an_exported_database_gives_other_clients_the_same_rows(lake: Lake, data
     with duckdb.connect() as client:
         path = str(target).replace("'", "''")
         client.execute(f"attach '{path}' as lake (read_only)")
+        assert client.sql("select count(*) from lake.rates where device = 'p1'").fetchall() == [(20_000,)]
         client.execute("use lake")
+        assert client.sql("select period_index(5000000000, 2.0)").fetchall() == [(2,)]
         total = "select cast(sum(bytes) as bigint) as bytes, count(*) as n from rates"
         assert client.sql(total).to_arrow_table().to_pylist() == database.sql(total).to_pylist()
         assert client.sql("select source from recordings").fetchall() == [("synthetic",)]
