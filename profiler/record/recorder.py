@@ -61,7 +61,7 @@ def record(
     stop
         Asked at least each 50 ms whether to end.
     show
-        Told of progress, four times a second.
+        Told of progress, each time that samples are handed over.
 
     Raises
     ------
@@ -73,7 +73,13 @@ def record(
         If the lake cannot be written; samples sealed before stay in it.
     """
     with opened(sources, host=host) as found:
-        sampler = Sampler(found.counters, interval_s=timing.interval_s, clock=timing.clock, dither=timing.dither())
+        sampler = Sampler(
+            found.counters,
+            interval_s=timing.interval_s,
+            clock=timing.clock,
+            chunk_s=timing.hand_over_s,
+            dither=timing.dither(),
+        )
         sampler.broken += found.broken
         reads_s = bare_reads_s(found.counters)
         ports = _ports(sources)

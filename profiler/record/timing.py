@@ -27,12 +27,15 @@ class Timing:
         Whether to read at a random place of each interval.
     refresh_s
         How often the devices copy their counters, by their names, as far as it was measured before.
+    hand_over_s
+        How often what was read is handed to the lake, which costs as much for a tick as for a thousand.
     """
 
     interval_s: float
     duration_s: float | None = None
     is_dithered: bool = False
     refresh_s: Mapping[str, float] = field(default_factory=dict)
+    hand_over_s: float = 1.0
     clock: Clock = SYSTEM_CLOCK
 
     def dither(self) -> Callable[[], float]:

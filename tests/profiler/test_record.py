@@ -48,7 +48,7 @@ def run(lake: Lake, root: Path, *names: str, duration_s: float = 0.2, show: Call
         lake,
         find_sources(root, ifaces=names),
         host="h1",
-        timing=Timing(interval_s=0.002, duration_s=duration_s),
+        timing=Timing(interval_s=0.002, duration_s=duration_s, hand_over_s=0.25),
         stop=lambda: False,
         show=show,
     )
