@@ -1,0 +1,108 @@
+"""What each named query takes on a lake, beside a bare DuckDB scan of the same files; every run a process of its own.
+
+Run alone with ``python -m tests.bench.queries LAKE [--query NAME ...]``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pipeline.sql import list_queries
+from profiler.store import Lake
+from tests.bench.tables import layout
+from tests.data import ROOT
+
+__all__ = ["QueryRun", "queries_table", "run_queries"]
+
+SCAN: Final = "bare scan"
+"""Every column of the samples is read, and nothing but summed up."""
+VIEWS: Final = {"view rates, whole": "select count(*), sum(bytes) from rates"}
+KIB: Final = 1024
+MB: Final = 10**6
+_SCAN_CODE: Final = """
+import sys, duckdb
+duckdb.connect(config={"memory_limit": "1GB"}).execute(
+    "select count(*), sum(value), max(t_ns), max(window_ns), max(flags), max(epoch), max(series_id) "
+    "from read_parquet(?, hive_partitioning = false)", [sys.argv[1:]]).fetchall()
+"""
+_OFFBEAT: Final = (sys.executable, "-c", "from pipeline.cli.main import run; run()")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRun:
+    """What one query took; the peak is the resident set of the process, as wait4(2) tells it."""
+
+    name: str
+    wall_s: float
+    cpu_s: float
+    peak_bytes: int
+    answer_bytes: int
+
+
+def run_queries(lake: Path, names: Sequence[str] = ()) -> Iterator[QueryRun]:
+    """Yield the bare scan, the whole of view rates, and each named query, or only some of these."""
+    files = [str(path) for path in Lake.open(lake).files("samples")]
+    yield _run(SCAN, [sys.executable, "-c", _SCAN_CODE, *files])
+    with tempfile.TemporaryDirectory() as made:
+        out = Path(made) / "answer.parquet"
+        for name, statement in VIEWS.items():
+            yield _run(name, [*_OFFBEAT, "sql", "--lake", str(lake), statement, "--out", str(out), "--force"], out)
+        for name in names or [query.name for query in list_queries()]:
+            yield _run(name, [*_OFFBEAT, "query", name, "--lake", str(lake), "--out", str(out), "--force"], out)
+
+
+def queries_table(runs: Iterable[QueryRun]) -> str:
+    """Return one row a run, with the ratio of its CPU time to that of the bare scan, which comes first."""
+    rows = [["query", "wall s", "CPU s", "times the scan", "peak MB", "answer KB"]]
+    scan_s: float | None = None
+    for run in runs:
+        scan_s = run.cpu_s if scan_s is None else scan_s
+        rows.append(
+            [
+                run.name,
+                f"{run.wall_s:.2f}",
+                f"{run.cpu_s:.2f}",
+                f"{run.cpu_s / scan_s:.1f}",
+                f"{run.peak_bytes / MB:.0f}",
+                f"{run.answer_bytes / 1000:.1f}",
+            ]
+        )
+    return layout(rows)
+
+
+def _run(name: str, command: Sequence[str], out: Path | None = None) -> QueryRun:
+    began_s = time.perf_counter()
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return QueryRun(
+        name=name,
+        wall_s=time.perf_counter() - began_s,
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        peak_bytes=usage.ru_maxrss * KIB,
+        answer_bytes=0 if out is None else out.stat().st_size,
+    )
+
+
+def main() -> None:
+    """Print what each query takes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("lake", type=Path)
+    parser.add_argument("--query", action="append", default=[])
+    arguments = parser.parse_args()
+    print(queries_table(run_queries(arguments.lake, arguments.query)))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
