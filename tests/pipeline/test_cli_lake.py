@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from pipeline.cli.main import main
-from profiler.store import Lake
+from pipeline.sql import open_lake
+from profiler.store import Lake, check_lake
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+ROOT = Path(__file__).parents[2]
+SYS_ROOT = ROOT / "tests" / "fixtures" / "sys"
 TABLE = "t_ns,eth0.rx_bytes\n{first},1\n{last},3\n"
 
 
@@ -61,3 +63,30 @@ def test_a_lake_that_is_not_whole_ends_with_3(lake: Path, capsys: pytest.Capture
 
 def test_two_things_at_once_are_refused(lake: Path) -> None:
     assert main(["lake", str(lake), "--check", "--compact"]) == 2
+
+
+def test_one_process_records_another_ingests_a_third_compacts_and_others_read(tmp_path: Path, lake: Path) -> None:
+    command = [sys.executable, "-c", "from pipeline.cli.main import run; run()", "record", "--lake", str(lake)]
+    options = ["--sys-root", str(SYS_ROOT), "--iface", "eth0", "--interval", "1ms", "--for", "1s"]
+    n_seen = n_ingested = 0
+    with subprocess.Popen([*command, *options], cwd=ROOT, stdout=subprocess.DEVNULL) as recorder:
+        while recorder.poll() is None:
+            first = 1_700_000_100_000_000_000 + 2 * n_ingested
+            (tmp_path / f"more{n_ingested}.csv").write_text(TABLE.format(first=first, last=first + 1))
+            assert main(["ingest", str(tmp_path / f"more{n_ingested}.csv"), "--lake", str(lake)]) == 0
+            n_ingested += 1
+            assert main(["lake", str(lake), "--compact"]) == 0
+            with open_lake(lake) as database:
+                (row,) = database.sql(
+                    "select count(*) as n, count(distinct (series_id, t_ns)) as n_different from samples"
+                ).to_pylist()
+            assert row["n"] == row["n_different"] >= n_seen
+            n_seen = row["n"]
+    assert recorder.returncode == 0
+    assert n_seen >= 6 + 2 * n_ingested
+    found = Lake.open(lake)
+    assert check_lake(found).problems == ()
+    recorded = [row for row in found.read("recordings").to_pylist() if row["format"] == "nic"]
+    assert [row["status"] for row in recorded] == ["ok"]
+    n_samples = sum(row["n_rows"] for row in found.sizes() if row["table"] == "samples")
+    assert n_samples == 6 + 2 * n_ingested + recorded[0]["n_rows"]

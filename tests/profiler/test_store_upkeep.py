@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
-import os
 import shutil
-import signal
 import sqlite3
-import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -170,32 +166,6 @@ def test_one_at_a_time(lake: Lake) -> None:
             compact(lake)
     finally:
         lock.release()
-
-
-def _compact_for_ever(root: Path) -> None:
-    lake = Lake.open(root)
-    i = 0
-    while True:
-        put(lake, f"more{os.getpid()}-{i}", first_s=10_000 + 50 * i)
-        compact(lake)
-        i += 1
-
-
-def test_a_kill_at_any_moment_loses_nothing(lake: Lake) -> None:
-    before = readings(lake)
-    draws = np.random.default_rng(3)
-    for _ in range(6):
-        process = multiprocessing.get_context("spawn").Process(target=_compact_for_ever, args=(lake.root,))
-        process.start()
-        time.sleep(0.9 + draws.uniform(0, 0.3))
-        os.kill(process.pid or 0, signal.SIGKILL)
-        process.join()
-        found = readings(lake)
-        for key, (t_ns, value) in before.items():
-            assert found[key][0][: len(t_ns) - 50] == t_ns[:-50]
-            assert found[key][1][: len(value) - 50] == value[:-50]
-        assert not [problem for problem in check_lake(lake).problems if "not in the manifest" not in problem]
-        before = found
 
 
 # Checks
