@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiler.importers.coverage import Coverage
-from profiler.importers.importer import Importer, Options
+from profiler.importers.importer import EventReader, Importer, Options
 from profiler.importers.traces.flight_recorder import is_flight_recorder, read_flight_recorder
 from profiler.importers.traces.inspector import is_inspector, read_inspector
 from profiler.importers.traces.kineto import is_kineto, read_kineto
@@ -34,16 +34,14 @@ _NOTHING: Final = (
     "no collective of it has both a size and a duration; offbeat profile on the file itself finds its period"
 )
 
-_Reader = Callable[["Input", Options, Coverage], list["CollectiveEvents"]]
 
-
-def _importer(name: str, *, reads: str, is_it: Callable[[bytes], bool], read_events: _Reader) -> Importer:
+def _importer(name: str, *, reads: str, is_it: Callable[[bytes], bool], read_events: EventReader) -> Importer:
     def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: ARG001 - as every importer
         return is_it(head)
 
     def _read(source: Input, sink: Sink, options: Options) -> Coverage:
         coverage = Coverage()
-        for events in read_events(source, options, coverage):
+        for events in read_events(source, options, coverage=coverage):
             _write(events, sink, bin_ns=options.bin_ns, source=source.name, coverage=coverage)
         return coverage
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from profiler.errors import UsageError
 from profiler.units import NS_PER_S
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from profiler.importers.mapping import Mapping
     from profiler.importers.sink import Sink
 
-__all__ = ["Importer", "Options"]
+__all__ = ["EventReader", "Importer", "Options"]
 
 
 SHORTEST_BIN_S: Final = 1e-6
@@ -65,6 +65,13 @@ class Options:
         return round(self.bin_s * NS_PER_S)
 
 
+class EventReader(Protocol):
+    """Reads an input whose rows are collectives."""
+
+    def __call__(self, source: Input, options: Options, /, *, coverage: Coverage) -> list[CollectiveEvents]:
+        """Return the collectives, and tell the coverage what became of the others."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Importer:
     """One format.
@@ -93,4 +100,4 @@ class Importer:
     read: Callable[[Input, Sink, Options], Coverage]
     parameters: Callable[[Options], dict[str, Any]]
     is_instant: bool = False
-    events: Callable[[Input, Options, Coverage], list[CollectiveEvents]] | None = None
+    events: EventReader | None = None

@@ -91,7 +91,7 @@ def read_traffic(path: str | Path, *, mapping: str | Path | None = None, host: s
         if importer.events is None:
             return _read_samples(importer, source, part, options)
         coverage = Coverage()
-        events.extend(importer.events(source, options, coverage))
+        events.extend(importer.events(source, options, coverage=coverage))
         return coverage
 
     options = Options(host=host, mapping=None if mapping is None else read_mapping(mapping))

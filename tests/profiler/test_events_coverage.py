@@ -32,7 +32,7 @@ def taken(path: Path, importer: str) -> tuple[list[CollectiveEvents], Coverage]:
     read_events = IMPORTERS[importer].events
     assert read_events is not None
     coverage = Coverage()
-    return read_events(Input(name=path.name, path=path), Options(), coverage), coverage
+    return read_events(Input(name=path.name, path=path), Options(), coverage=coverage), coverage
 
 
 def stored(path: Path, tmp_path: Path) -> InputReport:
@@ -141,7 +141,7 @@ def test_a_trace_that_names_its_host_is_of_that_host(tmp_path: Path) -> None:
 
     assert (events.host, events.device) == ("node7", "rank3")
     assert read_events is not None
-    assert read_events(Input(name="t.json", path=path), Options(host="mine"), Coverage())[0].host == "mine"
+    assert read_events(Input(name="t.json", path=path), Options(host="mine"), coverage=Coverage())[0].host == "mine"
 
 
 def gloo(name: str, t_us: float, dims: list[int] | None, kind: str = "float") -> dict[str, Any]:

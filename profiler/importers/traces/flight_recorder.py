@@ -50,7 +50,7 @@ def is_flight_recorder(head: bytes) -> bool:
     return kind_of(head) == "JSON" and b'"entries"' in head and any(mark in head for mark in _MARKS)
 
 
-def read_flight_recorder(source: Input, options: Options, coverage: Coverage) -> list[CollectiveEvents]:
+def read_flight_recorder(source: Input, options: Options, *, coverage: Coverage) -> list[CollectiveEvents]:
     """Read the collectives of a dump that were completed.
 
     Returns

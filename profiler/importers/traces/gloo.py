@@ -41,7 +41,7 @@ def gloo_group(header: Mapping[str, Any]) -> GlooGroup:
     return GlooGroup(f"{about}:{name}", amount(groups[0].get("pg_size")))
 
 
-def gloo_bytes(name: str, given: Mapping[str, Any], group: GlooGroup) -> float:
+def gloo_bytes(name: str, given: Mapping[str, Any], *, group: GlooGroup) -> float:
     """Return the size of a message; NaN where the trace does not tell it, as without ``record_shapes=True``."""
     operation = name.removeprefix(_PREFIX)
     times = 1.0 if operation in _SAME_SIZE else group.n_ranks if operation == "all_gather" else math.nan

@@ -53,7 +53,7 @@ def is_inspector(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and any(mark in head for mark in _MARKS)
 
 
-def read_inspector(source: Input, options: Options, coverage: Coverage) -> list[CollectiveEvents]:
+def read_inspector(source: Input, options: Options, *, coverage: Coverage) -> list[CollectiveEvents]:
     """Read the collectives of a file of records.
 
     Returns

@@ -52,7 +52,7 @@ def is_kineto(head: bytes) -> bool:
     )
 
 
-def read_kineto(source: Input, options: Options, coverage: Coverage) -> list[CollectiveEvents]:
+def read_kineto(source: Input, options: Options, *, coverage: Coverage) -> list[CollectiveEvents]:
     """Read the collectives of a trace.
 
     Returns
@@ -169,7 +169,7 @@ def _of_gloo(event: Mapping[str, Any], header: Mapping[str, Any]) -> _Collective
         port=group.name,
         start_ns=start_ns,
         duration_ns=amount(event.get("dur")) * _NS_PER_US,
-        n_bytes=gloo_bytes(event["name"], given, group),
+        n_bytes=gloo_bytes(event["name"], given, group=group),
         key=" ".join(map(text_of, (event["name"], *told))),
     )
 
