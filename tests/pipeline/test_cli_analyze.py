@@ -15,6 +15,7 @@ from pipeline.cli.analysis_table import readable_omissions
 from pipeline.cli.main import main
 from pipeline.cli.plan_options import Goal, read_options
 from pipeline.cli.printer import print_lines
+from pipeline.runs import Clock
 from profiler.pacer import Pacer
 from tests.pipeline.analyses import analysis as made
 from tests.pipeline.lakes import CLUSTER, make_lake, port, two_job_lake
@@ -173,3 +174,89 @@ def test_options_of_the_plan_that_make_no_sense_are_wrong_usage(
 ) -> None:
     assert analyze(place, *arguments) == 2
     assert told in capsys.readouterr().err
+
+
+# shards of a job array
+
+
+def test_shards_and_a_merge_give_what_one_run_gives(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work = ["--work", str(tmp_path / "work")]
+    for shard in ("1/2", "2/2"):
+        assert analyze(place, *work, "--shard", shard, "--json") == 0
+        run = json.loads(capsys.readouterr().out)
+        assert (run["kind"], run["version"], run["shard"], run["failed"]) == ("shard_run", 1, shard, 0)
+    assert analyze(place, *work, "--merge", "--json") == 0
+    merged = json.loads(capsys.readouterr().out)
+    assert analyze(place, "--json") == 0
+    whole = json.loads(capsys.readouterr().out)
+    for document in (merged, whole):
+        document["plan"].pop("elapsed_s")
+    assert merged == whole
+
+
+def test_a_merge_of_what_is_not_finished_names_it_and_ends_with_1(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert analyze(place, "--work", str(tmp_path / "work"), "--merge", "--json") == 1
+    printed = capsys.readouterr()
+    document = json.loads(printed.out)
+    assert "not computed yet" in document["skipped"][0]["why"]
+    assert len(document["warnings"]) == 1
+    assert "not computed yet" in printed.err
+
+
+# a run every so often
+
+
+def test_a_row_a_run_is_printed(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert analyze(place, "--every", "10ms", "--runs", "2") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["time", "took", "series", "anew", "periodic", "links", "changes"]
+    assert [line.split()[-5:] for line in lines[1:]][1] == ["3", "0", "3", "2", "none"]
+
+
+def test_runs_as_json_are_a_document_a_line(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert analyze(place, "--every", "10ms", "--runs", "2", "--json") == 0
+    runs = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(run["kind"], run["series"], run["changes"]) for run in runs] == [("analysis_run", 3, [])] * 2
+    assert runs[0]["run_ns"] < runs[1]["run_ns"]
+
+
+def test_runs_as_csv_have_one_header(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert analyze(place, "--every", "10ms", "--runs", "2", "--csv") == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["series"], row["changes"], row["error"]) for row in rows] == [("3", "", "")] * 2
+
+
+def test_ctrl_c_between_runs_ends_with_130(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_duration_s: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pipeline.runs.Clock", lambda: Clock(sleep=interrupted))
+    assert analyze(place, "--every", "1h") == 130
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 2
+    assert printed.err == "offbeat: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--shard", "1/2", "--merge"], "--shard only profiles ports"),
+        (["--shard", "0/2"], "counted from 1 to N"),
+        (["--every", "5m", "--merge"], "--every goes on by itself"),
+        (["--runs", "2"], "--runs ends --every"),
+        (["--every", "soon"], "duration 'soon'"),
+        (["--window", "1ms"], "window 0.001 s: too short"),
+        (["--workers", "0"], "workers 0: must be at least 1"),
+    ],
+)
+def test_options_without_meaning_are_refused(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
+) -> None:
+    assert analyze(place, "--work", str(tmp_path), *arguments) == 2
+    assert complaint in capsys.readouterr().err
