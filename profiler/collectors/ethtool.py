@@ -32,7 +32,7 @@ MAX_DUTY: Final = 0.1
 class Statistic(NamedTuple):
     """What a driver's counter counts."""
 
-    metric: Literal["bytes", "packets"]
+    metric: str
     direction: Literal["receive", "transmit"]
     layer: str
 
@@ -74,7 +74,7 @@ class EthtoolProbe:
         How often it will be read.
     names
         Statistics to read; by default those that are known and that the kernel's own counters do not have. Unknown
-        ones count as bytes of layer ``netdev``, received where their name begins with ``rx``.
+        ones are events of their name: what is not known to be the interface's bytes never counts as such.
 
     Attributes
     ----------
@@ -104,10 +104,13 @@ class EthtoolProbe:
         self._names = tuple(names) or tuple(filter(_is_past_kernel, found))
         missing = [name for name in self._names if name not in found]
         if missing or not self._names:
-            wanted = ", ".join(missing) or "none of the known ones, such as rx_vport_rdma_unicast_bytes or rx_bytes_phy"
+            wanted = ", ".join(missing) or "what is known to pass the kernel by, such as rx_vport_rdma_unicast_bytes"
             has = ", ".join(list(found)[:10])
             self._driver.close()
-            raise NotHere(f"{interface}: its driver does not count {wanted}; it has {has} and others, see ethtool -S")
+            raise NotHere(
+                f"{interface}: its driver does not count {wanted}; name others, as --ethtool {interface}:NAME,NAME,"
+                f" of those of ethtool -S {interface}: {has} …"
+            )
         try:
             self.cost_s = checked_cost_s(self.read, interval_s=interval_s, max_duty=MAX_DUTY, name=interface)
         except UsageError:
@@ -137,20 +140,24 @@ class EthtoolProbe:
         self._driver.close()
 
     def _counter(self, i_value: int, name: str) -> ProbedCounter:
-        direction: Literal["receive", "transmit"] = "receive" if name.startswith("rx") else "transmit"
-        known = known_statistic(name) or Statistic("packets" if "packets" in name else "bytes", direction, "netdev")
+        known = known_statistic(name) or _told_by(name)
+        spec = CounterSpec(file=name, metric=known.metric, direction=known.direction, help="see the driver's manual")
         series = Series(
             host=self._host,
             device=self._source.device,
             direction=known.direction,
             metric=known.metric,
-            unit=known.metric,
+            unit=spec.unit,
             layer=known.layer,
             raw_name=name,
             source="ethtool",
         )
-        spec = CounterSpec(file=name, metric=known.metric, direction=known.direction, help="see the driver's manual")
         return ProbedCounter(source=self._source, spec=spec, series=series, probe=self, i_value=i_value)
+
+
+def _told_by(name: str) -> Statistic:
+    """Return an event of its own for a statistic that is not known: bytes of a queue are not the interface's."""
+    return Statistic(metric=name, direction="receive" if name.startswith("rx") else "transmit", layer="netdev")
 
 
 def _is_past_kernel(name: str) -> bool:

@@ -11,10 +11,11 @@ import numpy as np
 from profiler.collectors import COLLECTORS, Source
 from profiler.collectors.blind import blind_spots
 from profiler.doctor.checkup import Checkup, PortCheck
+from profiler.doctor.drivers import driver_remarks
 from profiler.doctor.refresh import refresh_of
 from profiler.errors import NotHere, SourceBroken
 from profiler.pacer.clock import read_clock_error
-from profiler.record import SYSTEM_CLOCK, Clock, Sampler, opened
+from profiler.record import SYSTEM_CLOCK, Clock, Sampler, opened, prompt_wakes
 from profiler.units import NS_PER_S, format_count
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ __all__ = ["examine"]
 _NS_PER_US: Final = 1000
 _N_WAKES: Final = 200
 _WAKE_S: Final = 0.001
+_NO_RDMA: Final = (
+    "no RDMA device: RDMA traffic, if there is any, cannot be measured here; in a container, mount the host's /sys and"
+    " name it with --sys-root"
+)
 
 
 def examine(
@@ -65,7 +70,7 @@ def examine(
         watched_s=watch_s if chunks else 0.0,
         missed_frac=sampler.n_missed / n_ticks if n_ticks else 0.0,
         late_us=_lateness_us(clock),
-        remarks=tuple(_remarks(ports)),
+        remarks=(*_remarks(ports), *driver_remarks(ports, sys_root)),
     )
 
 
@@ -80,7 +85,7 @@ def _check(source: Source, chunks: Sequence[Chunk], *, sys_root: Path, broken: l
             widths_ns.append(float(np.median(chunk.window_ns[i])))
             if counter.series.metric == "bytes":
                 moved_bytes += int(chunk.value[i][-1] - chunk.value[i][0])
-    faults = [text for text in broken if str(source.folder) in text]
+    faults = [text.removeprefix(f"{source.folder}: {source.name} ") for text in broken if str(source.folder) in text]
     return PortCheck(
         name=source.name,
         collector=source.collector,
@@ -97,10 +102,11 @@ def _check(source: Source, chunks: Sequence[Chunk], *, sys_root: Path, broken: l
 def _lateness_us(clock: Clock) -> tuple[float, float]:
     """Return how late a sleep of a millisecond ends: median and 99 of 100, in us."""
     late_ns = []
-    for _ in range(_N_WAKES):
-        before_ns = clock.monotonic_ns()
-        clock.sleep_s(_WAKE_S)
-        late_ns.append(clock.monotonic_ns() - before_ns - round(_WAKE_S * NS_PER_S))
+    with prompt_wakes():  # as the recorder does
+        for _ in range(_N_WAKES):
+            before_ns = clock.monotonic_ns()
+            clock.sleep_s(_WAKE_S)
+            late_ns.append(clock.monotonic_ns() - before_ns - round(_WAKE_S * NS_PER_S))
     median, most = np.quantile(late_ns, [0.5, 0.99]) / _NS_PER_US
     return float(median), float(most)
 
@@ -109,7 +115,7 @@ def _remarks(ports: Sequence[PortCheck]) -> list[str]:
     """Return what holds for the whole host."""
     remarks = []
     if not any(port.collector == "rdma" for port in ports):
-        remarks.append("no RDMA device: RDMA traffic, if there is any, cannot be measured here")
+        remarks.append(_NO_RDMA)
     if not any(port.is_up and port.counters for port in ports):
         remarks.append("no port that is up has counters: nothing can be recorded")
     error = read_clock_error()

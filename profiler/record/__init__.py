@@ -1,6 +1,6 @@
 """Collectors on a clock: `Sampler` reads counters at a steady pace, `record` writes what it reads into the lake."""
 
-from profiler.record.clock import SYSTEM_CLOCK, Clock
+from profiler.record.clock import SYSTEM_CLOCK, Clock, prompt_wakes
 from profiler.record.opening import OpenSources, opened, remarks_on
 from profiler.record.readings import Chunk
 from profiler.record.recorder import record
@@ -18,6 +18,7 @@ __all__ = [
     "Sampler",
     "Timing",
     "opened",
+    "prompt_wakes",
     "record",
     "remarks_on",
     "stop_on_signals",

@@ -14,6 +14,7 @@ import pytest
 
 from pipeline.cli.main import main
 from profiler.store import Lake
+from tests.profiler.mlx5_host import Mlx5Host
 
 ROOT = Path(__file__).parents[2]
 SYS_ROOT = ROOT / "tests" / "fixtures" / "sys"
@@ -163,3 +164,21 @@ def test_what_a_named_port_is_blind_to_is_said_unless_it_is_named_too(
     assert capsys.readouterr().err == "offbeat: bond0: does not count what RDMA moves; name --device mlx5_0 too\n"
     assert run(tmp_path, "--iface", "bond0", "--iface", "eth0", *brief, sys_root=root) == 0
     assert "bond0: its traffic is counted by eth0 too; never add them up" in capsys.readouterr().err
+
+
+def test_profiling_live_says_too_what_a_port_is_blind_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    host = Mlx5Host(root=tmp_path / "sys").write()
+    assert (
+        main(["profile", "--iface", "bond0", "--sys-root", str(host.root), "--interval", "10ms", "--for", "50ms"]) == 3
+    )
+    assert "bond0: does not count what RDMA moves; name --device mlx5_bond_0 too" in capsys.readouterr().err
+
+
+def test_what_is_said_before_a_recording_is_kept_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    host = Mlx5Host(root=tmp_path / "sys").write()
+    options = ("--device", "efa_0", "--interval", "10ms", "--for", "50ms", "--json")
+    assert run(tmp_path, *options, sys_root=host.root) == 0
+    shown = capsys.readouterr()
+    (remark,) = json.loads(shown.out)["remarks"]
+    assert shown.err == f"offbeat: {remark}\n"
+    assert "asks it for its counters each 12 ms only" in remark

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from profiler.collectors import find_sources
 from profiler.doctor import Checkup, PortCheck, Refresh, examine, measure_refresh
+from profiler.doctor.drivers import driver_remarks
 from profiler.record import Clock
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 START_NS = 1_700_000_000 * 10**9
 
@@ -128,6 +126,29 @@ def test_a_host_without_rdma_is_said_to_have_none(tmp_path: Path) -> None:
     nic(tmp_path, "eth0")
 
     assert any("no RDMA device" in remark for remark in checkup(tmp_path).remarks)
+
+
+def test_what_a_driver_counts_past_the_kernel_is_told_with_its_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Driver:
+        def __init__(self, interface: str) -> None:
+            if interface == "eth1":
+                raise OSError(95, "Operation not supported")
+
+        def get_statistics(self) -> list[tuple[str, int]]:
+            return [("rx_bytes", 1), ("rx_bytes_phy", 2), ("tx_vport_rdma_unicast_bytes", 3)]
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr("pyroute2.ethtool.ioctl.IoctlEthtool", Driver)
+    ports = [PortCheck(name=name, collector="nic", is_up=True) for name in ("eth0", "eth1")]
+
+    (remark,) = driver_remarks(ports, Path("/sys"))
+
+    assert remark.startswith(
+        "statistics of drivers (--ethtool eth0): rx_bytes_phy, tx_vport_rdma_unicast_bytes; a read"
+    )
+    assert list(driver_remarks(ports, Path("/host/sys"))) == []
 
 
 # Before a recording

@@ -151,6 +151,7 @@ def test_the_doctor_tells_all_of_it_port_by_port(host: Mlx5Host) -> None:
     assert any("--device mlx5_bond_0" in remark for remark in found["bond0"].remarks)
     assert any("does not count bytes" in remark for remark in found["mlx5_3:1"].remarks)
     assert found["rxe0:1"].counters == ()
+    assert "has no rdma counters; record another device" in found["rxe0:1"].remarks
 
 
 def test_a_container_is_told_how_to_read_the_hosts_tree(tmp_path: Path, host: Mlx5Host) -> None:

@@ -337,6 +337,10 @@ def test_only_the_statistics_asked_for_are_read_and_the_cost_is_said() -> None:
     assert isinstance(probe, EthtoolProbe)
     assert [counter.series.raw_name for counter in probe.counters()] == ["rx0_csum", "rx_bytes"]
     assert probe.read() == [3, 1]
+    assert [(counter.series.metric, counter.series.unit) for counter in probe.counters()] == [
+        ("rx0_csum", "events"),
+        ("bytes", "bytes"),
+    ]
     (remark,) = probe.remarks
     assert "a read of its driver's statistics takes" in remark
     assert "of the time" in remark
