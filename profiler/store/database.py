@@ -17,6 +17,7 @@ __all__ = [
     "DAMAGED",
     "MANIFEST_NAME",
     "RECORDING_COLUMNS",
+    "check_is_new",
     "create_database",
     "explained",
     "open_database",
@@ -66,6 +67,7 @@ def create_database(root: Path) -> None:
         database.execute("pragma journal_mode = wal")
         with transaction(database):
             if _is_empty(database):
+                check_is_new(root)
                 for statement in _LAYOUT:
                     database.execute(statement)
                 database.execute(f"pragma application_id = {_APPLICATION_ID}")
@@ -89,6 +91,16 @@ def open_database(root: Path, *, mode: Literal["ro", "rw"]) -> sqlite3.Connectio
                 raise
             # A full or read-only disk has no room for the files beside a WAL database; here they would be empty.
             return _open(path, "ro&immutable=1")
+
+
+def check_is_new(root: Path) -> None:
+    """Raise a `LakeError` if a folder whose manifest is gone or empty has files of a lake: they would count no more."""
+    left = next((table for table in TABLES if next((root / table).rglob("*.parquet"), None)), None)
+    if left is not None:
+        raise LakeError(
+            f"{root}: its {MANIFEST_NAME} is gone, which says which of the files in {left} count; restore it from a "
+            "copy, or move the folder away and make the lake again from its inputs"
+        )
 
 
 @contextmanager
@@ -143,6 +155,7 @@ def _is_empty(database: sqlite3.Connection) -> bool:
 
 def _check(database: sqlite3.Connection, path: Path) -> None:
     if _is_empty(database):
+        check_is_new(path.parent)
         raise LakeError(f"{path}: its making was cut short; record or ingest into this lake, which completes it")
     (application,) = database.execute("pragma application_id").fetchone()
     if application != _APPLICATION_ID:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from profiler.errors import LakeError, UsageError
 from profiler.schema import TABLES, arrow_schema
 from profiler.store.counters import read_counter, read_counters
-from profiler.store.database import MANIFEST_NAME, create_database
+from profiler.store.database import MANIFEST_NAME, check_is_new, create_database
 from profiler.store.manifest import Manifest
 from profiler.store.rows import checked_rows, last_of_each_key
 from profiler.store.segments import read_segments, remedy, write_segment
@@ -70,6 +70,7 @@ class Lake:
         if not root.exists():
             raise LakeError(f"{root}: no such lake; make one with offbeat record or offbeat ingest --lake {root}")
         if not (root / MANIFEST_NAME).is_file():
+            check_is_new(root)
             raise LakeError(
                 f"{root}: not a lake, it has no {MANIFEST_NAME}; give the folder that record or ingest made"
             )
@@ -230,6 +231,7 @@ def _create(root: Path) -> None:
     # A file system's own root is never quite empty.
     strangers = [name for name in names if not name.startswith(".") and name != "lost+found"]
     if strangers and MANIFEST_NAME not in strangers:
+        check_is_new(root)
         raise LakeError(f"{root}: not a lake, and not empty (it has {strangers[0]}); give a new or empty folder")
     create_database(root)
 

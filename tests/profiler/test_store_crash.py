@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from profiler.errors import LakeError
-from profiler.store import Lake
+from profiler.store import Lake, check_lake, compact
 from tests.profiler.killable_writer import N_SERIES
 from tests.profiler.recordings import T0_NS, port, recording, row, write
 
@@ -158,6 +158,21 @@ def test_a_disk_full_to_the_last_byte_fails_clearly_and_can_still_be_read(small_
     assert lake.counter(kept).value.tolist() == [1, 2, 3]
     (small_disk / "filler").unlink()
     assert write(lake, "large", [4])
+
+
+@needs_root
+def test_a_disk_full_while_merging_keeps_the_small_files(small_disk: Path) -> None:
+    lake = Lake.open(small_disk / "lake", create=True)
+    noise = np.random.default_rng(1).integers(0, 2**60, (8, 6_000))
+    ids = [write(lake, f"part{i}", values.tolist(), device=f"eth{i}") for i, values in enumerate(noise)]
+    fill(small_disk)
+    with pytest.raises(LakeError, match=r"full|No space left"):
+        compact(lake)
+    for series_id, values in zip(ids, noise, strict=True):
+        np.testing.assert_array_equal(lake.counter(series_id).value, values)
+    assert check_lake(lake).problems == ()
+    (small_disk / "filler").unlink()
+    assert check_lake(lake).problems == ()
 
 
 @needs_root

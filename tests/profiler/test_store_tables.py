@@ -119,6 +119,18 @@ def test_a_lake_of_another_version_says_which(lake: Lake) -> None:
         Lake.open(lake.root)
 
 
+@pytest.mark.parametrize("loss", ["gone", "empty"])
+def test_a_lake_that_lost_its_manifest_says_so_and_is_not_begun_anew(lake: Lake, loss: str) -> None:
+    write(lake, "a", [1])
+    for path in lake.root.glob("manifest.sqlite*"):
+        path.unlink()
+    if loss == "empty":
+        (lake.root / MANIFEST_NAME).touch()
+    for create in (False, True):
+        with pytest.raises(LakeError, match=r"its manifest.sqlite is gone.*restore it from a copy"):
+            Lake.open(lake.root, create=create)
+
+
 def test_columns_that_an_older_lake_lacks_are_null(lake: Lake) -> None:
     lake.replace("jobs", pa.table({"job_id": ["a"], "n_ranks": [2]}))
     (path,) = lake.files("jobs")
