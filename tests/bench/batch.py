@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import threading
+import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,6 +13,7 @@ import numpy as np
 from profiler.batch import profile_many
 from profiler.synth import IDLE, NON_PERIODIC, Burst, training_job
 from tests.bench.scoring import RIGHT_FRAC
+from tests.bench.watch import FamilyWatch
 
 if TYPE_CHECKING:
     from profiler.signals import RateSeries
@@ -30,8 +29,6 @@ PERIOD_SAMPLES: Final = (40.0, 400.0)
 RATE_BPS: Final = 10e9
 SEED: Final = 9100
 DT_S: Final = 0.001
-LOOK_EVERY_S: Final = 0.2
-KIB: Final = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +61,7 @@ def run_batch(*, n_series: int, n_workers: int) -> BatchRun:
     """Profile series on processes, and watch the memory of them all."""
     drawn = draw_series(np.random.default_rng(SEED))
     truths = [drawn[i % N_DISTINCT][1] for i in range(n_series)]
-    with _MemoryWatch() as memory:
+    with FamilyWatch(os.getpid()) as memory:
         start_s = time.monotonic()
         found_s = [
             profile.period_s
@@ -94,51 +91,3 @@ def _draw_job(rng: np.random.Generator) -> tuple[RateSeries, float | None]:
         jitter_frac=rng.uniform(0.0, 0.05),
     )
     return job.series, job.period_s
-
-
-class _MemoryWatch:
-    """The most memory that this process and its descendants held at a time, shared pages counted once [1]_.
-
-    References
-    ----------
-    .. [1] https://www.kernel.org/doc/html/latest/filesystems/proc.html, smaps_rollup, Pss.
-    """
-
-    def __init__(self) -> None:
-        self.peak_bytes = 0
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> _MemoryWatch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._done.wait(LOOK_EVERY_S):
-            self.peak_bytes = max(self.peak_bytes, sum(_held_bytes(process) for process in _family_of_this()))
-
-
-def _family_of_this() -> Iterator[Path]:
-    """Yield the folders in /proc of this process and all that it started."""
-    waiting = [Path("/proc/self").resolve()]
-    while waiting:
-        process = waiting.pop()
-        yield process
-        for children in process.glob("task/*/children"):
-            try:
-                waiting += [Path("/proc") / child for child in children.read_text(encoding="ascii").split()]
-            except OSError:
-                continue
-
-
-def _held_bytes(process: Path) -> int:
-    """Return the proportional set size of a process, 0 once it has ended."""
-    try:
-        lines = (process / "smaps_rollup").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) * KIB for line in lines if line.startswith("Pss:"))
