@@ -1,17 +1,20 @@
 -- purpose: how long the jobs of each shared link were Up together, and what they asked beyond its capacity
 -- params: link_id text = null: only this link
--- returns: link_id, direction, capacity_bps, n_jobs, observed_s, shared_s, shared_frac, n_windows, over_s,
---   over_frac, over_bytes
+-- returns: link_id, direction, capacity_bps, n_jobs, jobs, periods_s, observed_s, shared_s, shared_frac,
+--   n_windows, over_s, over_frac, over_bytes
 -- order: over_bytes desc nulls last, shared_s desc nulls last, link_id, direction
 --
--- shared_s: two or more jobs Up; n_windows: in so many stretches; over_s, over_bytes: demand above
--- capacity. Null where the jobs were not observed at one time. See view link_contention.
+-- jobs, periods_s: those that cross it, and the period of each. shared_s: two or more jobs Up; n_windows: in
+-- so many stretches; over_s, over_bytes: demand above capacity. Null where the jobs were not observed at one
+-- time. See view link_contention.
 with meetings as (
     select
         link_id,
         direction,
         any_value(capacity_bps) as capacity_bps,
-        count(*) as n_jobs
+        count(*) as n_jobs,
+        string_agg(job_id, ', ' order by job_id) as jobs,
+        list(period_s order by job_id) as periods_s
     from link_jobs
     group by link_id, direction
     having count(*) > 1
@@ -50,6 +53,8 @@ select
     meetings.direction,
     meetings.capacity_bps,
     meetings.n_jobs,
+    meetings.jobs,
+    meetings.periods_s,
     totals.observed_s,
     totals.shared_s,
     totals.shared_s / totals.observed_s as shared_frac,

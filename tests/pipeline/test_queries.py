@@ -62,7 +62,8 @@ def test_the_order_is_total(query: Query, database: Database) -> None:
 @pytest.mark.parametrize("query", list_queries(), ids=lambda query: query.name)
 def test_no_column_is_of_a_type_that_json_lacks(query: Query, database: Database) -> None:
     types = {str(field.type) for field in database.run(query.name).schema}
-    assert types <= {"bool", "string", "double", "int16", "int32", "int64", "uint64", "timestamp[ns]"}
+    scalars = {"bool", "string", "double", "int16", "int32", "int64", "uint64", "timestamp[ns]"}
+    assert types <= {*scalars, "list<l: double>"}
 
 
 @pytest.mark.parametrize("query", list_views(), ids=lambda query: query.name)
@@ -121,6 +122,7 @@ def test_a_jobs_profile_comes_from_the_switch_port_that_faces_its_host(database:
 def test_contention_is_the_overlap_and_the_excess(database: Database) -> None:
     row = only(database.run("contention_by_link", link_id="trunk").to_pylist(), direction="forward")
     n_periods, overlap_s, excess_bps = 80, 0.050, 2 * 300e6 - 400e6
+    assert (row["jobs"], row["periods_s"]) == ("A, B", [0.25, 0.25])
     assert row["observed_s"] == pytest.approx(20.0)
     assert row["shared_s"] == row["over_s"] == pytest.approx(n_periods * overlap_s)
     assert row["shared_frac"] == row["over_frac"] == pytest.approx(0.2)
@@ -135,6 +137,7 @@ def test_each_window_of_contention_has_its_time_and_its_bytes(database: Database
     assert first["start_ns"] == T0_NS + 50_000_000
     assert first["duration_s"] == pytest.approx(0.05)
     assert (first["n_jobs_up"], first["over_bytes"], first["peak_demand_bps"]) == (2, 1_250_000, 600e6)
+    assert first["jobs_up"] == "A, B"
 
 
 def test_jobs_that_take_turns_share_nothing(tmp_path: Path) -> None:
