@@ -1,14 +1,9 @@
-"""Dumps of any size for benchmarks, streamed to a file: tables of counters, and a trace of PyTorch's profiler.
-
-``python -m tests.bench.dumps NAME PATH BYTES`` writes one, and prints how many readings or collectives stand in it.
-"""
+"""Dumps of any size for benchmarks, streamed to a file: tables of counters, and a trace of PyTorch's profiler."""
 
 from __future__ import annotations
 
 import gzip
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,6 +12,8 @@ import orjson
 from tests.data import shared
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
 __all__ = ["DUMPS", "write_dump"]
@@ -135,8 +132,3 @@ def _lines(*columns: NDArray[np.uint8]) -> bytes:
     comma = np.full((len(columns[0]), 1), ord(","), np.uint8)
     parts = [part for column in columns for part in (column, comma)]
     return np.hstack([*parts[:-1], np.full_like(comma, ord("\n"))]).tobytes()
-
-
-if __name__ == "__main__":
-    asked_name, asked_path, asked_bytes = sys.argv[1:]
-    sys.stdout.write(f"{write_dump(asked_name, Path(asked_path), n_bytes=int(asked_bytes))}\n")

@@ -17,23 +17,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.bench.dumps import DUMPS
+from tests.bench.dumps import DUMPS, write_dump
 from tests.bench.tables import layout
 from tests.data import ROOT
 
-__all__ = ["IngestRun", "memory_table", "run_ingests"]
+__all__ = ["IngestRun", "Usage", "memory_table", "run_ingests", "run_offbeat"]
 
 MB: Final = 10**6
 KIB: Final = 1024
 SMALL_MB: Final = 16
 """Of the first run, which shows what Python and its libraries take."""
-OFFBEAT: Final = (sys.executable, "-c", "from pipeline.cli.main import run; run()")
+_OFFBEAT: Final = """
+import sys
+from pathlib import Path
+from pipeline.cli.main import main
+code = main(sys.argv[2:])
+Path(sys.argv[1]).write_text(Path("/proc/self/status").read_text())
+sys.exit(code)
+"""
 OPTIONS: Final = {"switch table": ("--mapping", "zhejianglab")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestRun:
-    """What reading one dump took; the peak is the resident set of the process, as wait4(2) tells it."""
+    """What reading one dump took; the peak is of the process's resident memory."""
 
     name: str
     n_bytes: int
@@ -43,6 +50,39 @@ class IngestRun:
     wall_s: float
     cpu_s: float
     peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a process took.
+
+    Parameters
+    ----------
+    wall_s, cpu_s
+        Seconds from its start to its end, imports included.
+    peak_bytes
+        The most that was resident, as proc(5) tells it; wait4(2) would count what its parent holds as well.
+    """
+
+    wall_s: float
+    cpu_s: float
+    peak_bytes: int
+
+
+def run_offbeat(arguments: list[str], *, answer: Path) -> Usage:
+    """Run a command in a process of its own; its answer goes to a file."""
+    start_s, status_file = time.monotonic(), answer.with_suffix(".status")
+    command = [sys.executable, "-c", _OFFBEAT, str(status_file), *arguments]
+    with answer.open("wb") as stream:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=stream)
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    told = dict(line.split(":", 1) for line in status_file.read_text(encoding="utf-8").splitlines())
+    return Usage(
+        wall_s=time.monotonic() - start_s,
+        cpu_s=used.ru_utime + used.ru_stime,
+        peak_bytes=int(told["VmHWM"].split()[0]) * KIB,
+    )
 
 
 def run_ingests(sizes_mb: dict[str, int], *, folder: Path | None = None) -> Iterator[IngestRun]:
@@ -74,15 +114,9 @@ def memory_table(runs: Iterable[IngestRun]) -> str:
 
 def _run_ingest(name: str, folder: Path, *, n_bytes: int) -> IngestRun:
     dump, lake = folder / "dump", folder / "lake"
-    # A process takes over the peak of the one that forks it, so this one has to stay small.
-    writer = [sys.executable, "-m", "tests.bench.dumps", name, str(dump), str(n_bytes)]
-    n_expected = int(subprocess.run(writer, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+    n_expected = write_dump(name, dump, n_bytes=n_bytes)
     command = ["ingest", str(dump), "--lake", str(lake), "--host", "h1", *OPTIONS.get(name, ()), "--json"]
-    start_s = time.monotonic()
-    with (folder / "answer").open("wb") as answer:
-        process = subprocess.Popen([*OFFBEAT, *command], cwd=ROOT, stdout=answer)
-        _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    used = run_offbeat(command, answer=folder / "answer")
     report = json.loads((folder / "answer").read_bytes())
     return IngestRun(
         name=name,
@@ -90,9 +124,9 @@ def _run_ingest(name: str, folder: Path, *, n_bytes: int) -> IngestRun:
         n_expected=n_expected,
         n_samples=sum(found["n_samples"] for found in report["inputs"]),
         lake_bytes=sum(path.stat().st_size for path in lake.rglob("samples/**/*.parquet")),
-        wall_s=time.monotonic() - start_s,
-        cpu_s=used.ru_utime + used.ru_stime,
-        peak_bytes=used.ru_maxrss * KIB,
+        wall_s=used.wall_s,
+        cpu_s=used.cpu_s,
+        peak_bytes=used.peak_bytes,
     )
 
 
