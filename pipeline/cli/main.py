@@ -15,6 +15,7 @@ import typer
 from pipeline.cli.analyze import analyze
 from pipeline.cli.compat import compat
 from pipeline.cli.demo import demo
+from pipeline.cli.discover import discover
 from pipeline.cli.doctor import doctor
 from pipeline.cli.ingest import ingest
 from pipeline.cli.lake import lake
@@ -36,6 +37,7 @@ COMMANDS: Final[dict[str, Callable[..., Any]]] = {
     "profile": profile,
     "ingest": ingest,
     "lake": lake,
+    "discover": discover,
     "analyze": analyze,
     "query": query,
     "sql": sql,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["fit_z", "in_phase", "left_of", "lines_only", "noise_under", "steadiness"]
 
 N_SHIFTS: Final = 100
-"""Shifts from which the spread of chance fits is taken, to within a twentieth."""
+"""Shifts from which the spread of chance fits is taken, to within a twentieth; the nearest, where the noise is alike."""
 MIN_SHIFT: Final = 8
 """Shifts of a template's spectrum by so many frequencies and more take its lines off the job's, and leave the noise's
 floor as it is."""
@@ -70,9 +70,8 @@ def fit_z(
     scale = np.sqrt(noise)
     white, left = own / scale, rest / scale
     power = float(np.sum(np.abs(white) ** 2))
-    rng = np.random.default_rng(own.size)
-    n_most = max(MIN_SHIFT + 1, own.size // 2)
-    shifts = rng.integers(MIN_SHIFT, n_most, size=N_SHIFTS) * rng.choice([-1, 1], size=N_SHIFTS)
+    each = np.arange(MIN_SHIFT, MIN_SHIFT + N_SHIFTS // 2)
+    shifts = np.concatenate((-each, each))
     lines = np.flatnonzero(white)
     moved = (lines + shifts[:, None]) % own.size
     # The imaginary part is the fit of a copy turned by a quarter: one as good as the other. Frequencies keep their

@@ -29,6 +29,7 @@ ANSWERS: Final = {
     "ingest": ["ingest", "{data}/shared.csv.gz", "--lake", "{lake}", "--host", "sw1"],
     "profile": ["profile", "{lake}"],
     "analyze": ["analyze", "--lake", "{lake}", "--cluster", "{data}/cluster.toml"],
+    "discover": ["discover", "--lake", "{lake}"],
     "compat": ["compat", "--capacity", "400Mbps", "--job", "A={burst}", "--job", "B={burst}", "--json"],
     "simulate": ["simulate", "--capacity", "400Mbps", "--job", "A={burst}", "--job", "B={burst}", "--jitter", "0.03"],
     "rank": [

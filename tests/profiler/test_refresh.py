@@ -282,7 +282,7 @@ def test_counters_of_the_sample_data_have_no_refresh(name: str) -> None:
 
 
 def test_a_clock_seen_in_the_first_quarter_only_is_found() -> None:
-    mid_s = 0.6 * np.arange(4000)
+    mid_s = np.arange(4000, dtype=np.float64) * 0.6
     is_stale = np.diff(np.floor(0.6 * np.arange(4001) + 0.3)) == 0
     happened = is_stale & (np.arange(4000) < 900)
     best = next(clocks_near(Events(mid_s=mid_s, happened=happened, phase=0.0), low_hz=0.5, high_hz=1.5))

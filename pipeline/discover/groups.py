@@ -1,0 +1,85 @@
+"""`beating_groups`: ports that beat alone, put together where they keep one beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.discover.drift import locks
+from pipeline.discover.matches import agreement, match
+from pipeline.discover.templates import Template, template_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipeline.discover.ports import SeenPort
+    from pipeline.discover.spectra import Spectra
+
+__all__ = ["Group", "beating_groups", "grown", "line_energy"]
+
+MAX_CHANCE: Final = 1e-3
+"""Of fleets whose ports have nothing in common, one in a thousand would have two ports put together by chance."""
+MIN_AGREEMENT: Final = 0.7
+"""Ports of one job agree by 0.85 or more on real switches (by less where harmonics fold onto one another), those of
+jobs with one period by 0.65 at most."""
+N_ROUNDS: Final = 2
+"""The template of the ports found first is sharper than the seed, and finds those that it missed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Group:
+    """Ports that keep one beat, the seed first, and what each does; arrays of shape (n_rows,)."""
+
+    rows: tuple[int, ...]
+    lag_s: NDArray[np.float64]
+    log_chance: NDArray[np.float64]
+    template: Template
+
+
+def beating_groups(ports: Sequence[SeenPort], spectra: Spectra) -> list[Group]:
+    """Return groups of the ports that beat alone, the clearest first; a port that beats with no other is one alone."""
+    # A port that several jobs share may have more lines than any of theirs, but beats less surely.
+    clarity = line_energy(spectra) * np.array([(port.confidence or 0.0) ** 2 for port in ports])
+    left = [row for row in np.argsort(-clarity, kind="stable").tolist() if ports[row].beats]
+    groups = []
+    while left:
+        group = grown(left[0], left, spectra=spectra, period_s=ports[left[0]].period_s)
+        groups.append(group)
+        left = [row for row in left if row not in set(group.rows)]
+    return groups
+
+
+def grown(seed: int, rows: Sequence[int], *, spectra: Spectra, period_s: float | None) -> Group:
+    """Return the ports among ``rows`` that keep the beat of one of them.
+
+    Notes
+    -----
+    Every port is compared with the template of those found before it, not with every other port: n ports of m jobs cost
+    n * m comparisons, not n^2.
+    """
+    members, lag_s = [seed], np.zeros(1)
+    log_chance = np.full(1, -np.inf)
+    template = template_of(spectra, members, lags_s=lag_s, period_s=period_s)
+    others = np.array([row for row in rows if row != seed], dtype=np.int64)
+    for _ in range(N_ROUNDS):
+        if not template.tells or not others.size:
+            break
+        found = match(template, spectra, rows=others)
+        close = np.flatnonzero(found.log_chance <= np.log(MAX_CHANCE / others.size))
+        agree = agreement(template, spectra, rows=others[close], lags_s=found.lag_s[close]) >= MIN_AGREEMENT
+        close = close[agree]
+        keeps = close[locks(template, spectra, rows=others[close], lags_s=found.lag_s[close]).is_locked]
+        members = [seed, *others[keeps].tolist()]
+        lag_s = np.append(0.0, found.lag_s[keeps])
+        log_chance = np.append(-np.inf, found.log_chance[keeps])
+        template = template_of(spectra, members, lags_s=lag_s, period_s=period_s)
+    return Group(rows=tuple(members), lag_s=lag_s, log_chance=log_chance, template=template)
+
+
+def line_energy(spectra: Spectra) -> NDArray[np.float64]:
+    """Return how much of each port stands in lines, shape (n_ports,)."""
+    energy: NDArray[np.float64] = np.sum(np.where(spectra.is_line, np.abs(spectra.white) ** 2, 0.0), axis=1)
+    return energy

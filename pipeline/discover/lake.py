@@ -1,0 +1,109 @@
+"""`discover_lake`: the jobs found on the ports of a lake."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.batch.compute import port_rate
+from pipeline.discover.fleet import gather
+from pipeline.discover.ports import LEAST_SPAN_S, MAX_TICKS
+from pipeline.discover.result import Discovery, Skipped
+from pipeline.discover.search import find_jobs
+from pipeline.measured import read_ports
+from profiler.store import Lake
+from profiler.store.counters import read_counters
+from profiler.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from profiler.signals import RateSeries
+
+__all__ = ["discover_lake"]
+
+NEVER_NS: Final = 2**63 - 1
+SPARE: Final = 4.0
+"""Counters that are copied more slowly than they are read need so many readings a tick; of older ones none is read."""
+
+
+def discover_lake(
+    lake: str | Path,
+    *,
+    last_s: float | None = None,
+    on_port: Callable[[int, int], None] = lambda _n_done, _n_ports: None,
+) -> Discovery:
+    """Find jobs on the ports of a lake by their beat.
+
+    Parameters
+    ----------
+    lake
+        Folder of the lake.
+    last_s
+        Look at so many seconds before the newest sample; by default at as much as is compared.
+    on_port
+        Called after each series with the number done and their total.
+
+    Returns
+    -------
+    Discovery
+        With files that cannot be read among what is skipped, by name and with the reason.
+
+    Raises
+    ------
+    LakeError
+        If the lake is missing, of another version, or its manifest is damaged.
+    """
+    store = Lake.open(lake)
+    ports = {port["series_id"]: port for port in read_ports(store)}
+    paths, broken = _sound_files(store)
+    faults: dict[str, str] = {}
+    rates = _rates(ports, paths, from_ns=_from_ns(store, len(ports), last_s=last_s), faults=faults)
+    found = find_jobs(gather(rates, on_port=lambda n_done: on_port(n_done, len(ports))))
+    skipped = (replace(one, why=faults.get(one.label, one.why)) for one in found.skipped)
+    return replace(found, skipped=(*broken, *skipped))
+
+
+def _rates(
+    ports: Mapping[int, Mapping[str, Any]], paths: Sequence[Path], *, from_ns: int, faults: dict[str, str]
+) -> Iterator[RateSeries]:
+    """Yield the rate of each port, and note why one cannot be read as a rate."""
+    kinds = {series_id: port["kind"] for series_id, port in ports.items()}
+    n_rows = sum(pq.read_metadata(path).num_rows for path in paths)
+    counters = read_counters(paths, ports, kinds=kinds, n_rows=n_rows, t_range_ns=(from_ns, NEVER_NS))
+    for series_id, counter in counters:
+        rate, fault = port_rate(ports[series_id], counter)
+        if fault is not None:
+            faults[" ".join(word for word in (rate.host, rate.device, rate.port, rate.direction) if word)] = fault
+        yield rate
+
+
+def _sound_files(store: Lake) -> tuple[list[Path], list[Skipped]]:
+    """Return the sample files that can be opened, and those that cannot."""
+    sound: list[Path] = []
+    broken: list[Skipped] = []
+    for path in store.files("samples"):
+        try:
+            pq.read_metadata(path)
+        except (OSError, pa.ArrowException) as error:
+            why = f"{str(error).splitlines()[0]}; ingest its recording again"
+            broken.append(Skipped(host="", device=f"file {path.name}", port="", direction="", why=why))
+        else:
+            sound.append(path)
+    return sound, broken
+
+
+def _from_ns(store: Lake, n_series: int, *, last_s: float | None) -> int:
+    """Return from when on samples are read."""
+    size = next((size for size in store.sizes() if size["table"] == "samples"), None)
+    if size is None or size["t_last_ns"] is None:
+        return 0
+    span_ns = max(1, size["t_last_ns"] - size["t_first_ns"])
+    gap_ns = span_ns * max(1, n_series) / max(1, size["n_rows"])
+    looked_at_ns = max(SPARE * MAX_TICKS * gap_ns, 2 * LEAST_SPAN_S * NS_PER_S)
+    looked_at_ns = looked_at_ns if last_s is None else last_s * NS_PER_S
+    return int(max(size["t_first_ns"], size["t_last_ns"] - looked_at_ns))

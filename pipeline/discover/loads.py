@@ -1,0 +1,196 @@
+"""`Loads`: which jobs every port carries, found anew where jobs are known better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.discover.matches import lags_near, match
+from pipeline.discover.shares import Carried, Reference, carried, likely, reference_of, unexplained
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from pipeline.discover.groups import Group
+    from pipeline.discover.ports import SeenPort
+    from pipeline.discover.spectra import Spectra
+
+__all__ = ["Load", "Loads", "Screen"]
+
+SCREEN_LOG_CHANCE: Final = float(np.log(0.02))
+"""A job is tried on a port if chance would make it fit so well once in fifty."""
+MOST_TRIED: Final = 10
+"""Jobs tried on one port together, the likeliest first: more are hardly told apart by one recording."""
+CLEAR_LOG_CHANCE: Final = float(np.log(1e-7))
+MATERIAL_LOG_CHANCE: Final = float(np.log(1e-5))
+MATERIAL_FRAC: Final = 0.12
+"""On a port of a group, another job's load counts if chance hardly makes it, or seldom, and it is so much of the own
+one."""
+MIN_BLENDED: Final = 2
+"""A blend is one of several jobs; what does as one other job is a part of it that was not recognised."""
+MAX_LEFT_FRAC: Final = 0.3
+"""Lines of a blend of which others leave less are theirs; those of a job of its own are left nearly whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What a port carries of a group's job.
+
+    ``i_group`` is the group's place among those tried, ``weight`` the bits on the port for each bit of the mean port of
+    the group, ``error`` its standard error; ``beat_bps`` the mean rate of what beats, None where the job does not tell;
+    ``lag_s`` how much later than the group's first port it passes; ``log_chance`` the log of the chance of so good a
+    fit.
+    """
+
+    i_group: int
+    weight: float
+    error: float
+    beat_bps: float | None
+    lag_s: float
+    log_chance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Screen:
+    """How likely each group is on each port, and its lag there; arrays of shape (n_groups, n_ports)."""
+
+    lag_s: NDArray[np.float64]
+    log_chance: NDArray[np.float64]
+
+    def tried(self, row: int) -> list[int]:
+        """Return the groups worth trying on a port, the likeliest first."""
+        likely = np.flatnonzero(self.log_chance[:, row] <= SCREEN_LOG_CHANCE)
+        order = np.argsort(self.log_chance[likely, row], kind="stable")
+        tried: list[int] = likely[order][:MOST_TRIED].tolist()
+        return tried
+
+
+class Loads:
+    """What ports carry of groups' jobs; a port is regressed again only if the groups tried on it change.
+
+    Parameters
+    ----------
+    ports
+        All ports that vary.
+    spectra
+        Theirs.
+    """
+
+    def __init__(self, ports: Sequence[SeenPort], spectra: Spectra) -> None:
+        self._ports = ports
+        self._spectra = spectra
+        self._references: dict[tuple[int, ...], Reference] = {}
+        self._solved: dict[tuple[int, tuple[tuple[tuple[int, ...], float], ...]], list[Carried]] = {}
+
+    def of(self, groups: Sequence[Group]) -> list[list[Load]]:
+        """Return what each port carries, in order of ports.
+
+        Of a port that beats with a group, what it seems to carry of others must be clear or much: what a template
+        leaves of a strong port is not only noise.
+        """
+        screen = self.screened(groups)
+        own = {row: i for i, group in enumerate(groups) for row in group.rows}
+        loads = [
+            self._regressed(row, groups, tried=screen.tried(row), lag_s=screen.lag_s[:, row])
+            for row in range(len(self._ports))
+        ]
+        material = [_material(of_port, own.get(row)) for row, of_port in enumerate(loads)]
+        return _likely(material, own)
+
+    def screened(self, groups: Sequence[Group]) -> Screen:
+        """Return which groups are worth trying on each port, and at which lag."""
+        rows = np.arange(len(self._ports))
+        lag_s, log_chance = np.zeros((len(groups), rows.size)), np.zeros((len(groups), rows.size))
+        for i, group in enumerate(groups):
+            near_s = lags_near(group.lag_s, dt_s=self._spectra.ticks.dt_s)
+            found = match(group.template, self._spectra, rows=rows, lags_s=near_s)
+            lag_s[i], log_chance[i] = found.lag_s, found.log_chance
+        return Screen(lag_s=lag_s, log_chance=log_chance)
+
+    def is_blend(self, i_group: int, groups: Sequence[Group], *, screen: Screen, without: Collection[int]) -> bool:
+        """Return whether a group does what several others, but for some, do together, and hardly anything else."""
+        row = groups[i_group].rows[0]
+        tried = [i for i in screen.tried(row) if i != i_group and i not in without]
+        if len(tried) < MIN_BLENDED:
+            return False
+        loads = self._regressed(row, groups, tried=tried, lag_s=screen.lag_s[:, row])
+        if len(loads) < MIN_BLENDED:
+            return False
+        sources = [self._reference(groups[load.i_group]) for load in loads]
+        left_frac = unexplained(
+            self._reference(groups[i_group]),
+            sources,
+            lags_s=[load.lag_s for load in loads],
+            ticks=self._spectra.ticks,
+        )
+        return left_frac <= MAX_LEFT_FRAC
+
+    def _regressed(
+        self, row: int, groups: Sequence[Group], *, tried: Sequence[int], lag_s: NDArray[np.float64]
+    ) -> list[Load]:
+        key = (row, tuple((groups[i].rows, float(lag_s[i])) for i in tried))
+        references = [self._reference(groups[i]) for i in tried]
+        if tried and key not in self._solved:
+            self._solved[key] = carried(
+                self._ports[row],
+                self._spectra.ticks,
+                references=references,
+                lags_s=[float(lag_s[i]) for i in tried],
+                counted=self._spectra.power[row] > 0,
+            )
+        return [
+            Load(
+                i_group=tried[one.i_job],
+                weight=one.weight,
+                error=one.error,
+                beat_bps=_times(references[one.i_job].beat_bps, one.weight),
+                lag_s=float(lag_s[tried[one.i_job]]),
+                log_chance=one.log_chance,
+            )
+            for one in (self._solved[key] if tried else [])
+        ]
+
+    def _reference(self, group: Group) -> Reference:
+        if group.rows not in self._references:
+            members = [self._ports[row] for row in group.rows]
+            self._references[group.rows] = reference_of(
+                members, self._spectra.ticks, lags_s=group.lag_s, template=group.template
+            )
+        return self._references[group.rows]
+
+
+def _material(loads: list[Load], own: int | None) -> list[Load]:
+    """Return loads of a port without those that its own group's template may have left over."""
+    own_bps = max((load.beat_bps or 0.0 for load in loads if load.i_group == own), default=0.0)
+    return [
+        load
+        for load in loads
+        if own is None
+        or load.i_group == own
+        or load.log_chance <= CLEAR_LOG_CHANCE
+        or ((load.beat_bps or 0.0) >= MATERIAL_FRAC * own_bps > 0 and load.log_chance <= MATERIAL_LOG_CHANCE)
+    ]
+
+
+def _likely(loads: list[list[Load]], own: Mapping[int, int]) -> list[list[Load]]:
+    """Return loads without those of a job that are no surer than chance makes some of so many ports look."""
+    strangers: dict[int, list[Load]] = {}
+    for row, of_port in enumerate(loads):
+        for load in of_port:
+            if own.get(row) != load.i_group:
+                strangers.setdefault(load.i_group, []).append(load)
+    likely_ids = set()
+    for of_group in strangers.values():
+        passed = likely(np.array([load.log_chance for load in of_group]), n_tested=len(loads))
+        likely_ids |= {id(load) for load, is_likely in zip(of_group, passed, strict=True) if is_likely}
+    return [
+        [load for load in of_port if own.get(row) == load.i_group or id(load) in likely_ids]
+        for row, of_port in enumerate(loads)
+    ]
+
+
+def _times(rate_bps: float | None, weight: float) -> float | None:
+    return None if rate_bps is None else weight * rate_bps
