@@ -50,7 +50,7 @@ compared as (
         placed.jobs,
         coalesce(placed.placed_bps, 0) as placed_bps,
         coalesce(placed.n_unknown, 0) as n_unknown,
-        measured.mean_bps - coalesce(placed.placed_bps, 0) as unplaced_bps
+        round(measured.mean_bps - coalesce(placed.placed_bps, 0)) as unplaced_bps
     from measured
     inner join links on measured.link_id = links.link_id
     left join placed on measured.link_id = placed.link_id and measured.direction = placed.direction

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +12,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import Completer
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.output import create_output
 
 from pipeline.cli.answer_format import AnswerFormat
 from pipeline.cli.answers import print_answer
@@ -214,6 +216,8 @@ def _session(completer: Completer, history: History) -> PromptSession[str]:
         complete_while_typing=False,
         multiline=Condition(lambda: not _is_whole(session.default_buffer.text)),
         prompt_continuation=MORE,
+        # Answers alone go to stdout, which may be a file.
+        output=create_output(stdout=sys.stderr),
     )
     return session
 

@@ -7,10 +7,11 @@ import io
 import json
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.cli.main import main
-from pipeline.sql import list_queries
+from pipeline.sql import find_query, list_queries, open_lake
 from tests.pipeline.lakes import add_advice, two_job_lake
 
 if TYPE_CHECKING:
@@ -78,3 +79,25 @@ def test_wrong_usage_exits_2_and_says_what_is_right(
 def test_a_missing_lake_exits_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["query", "jobs_by_link", "--lake", str(tmp_path / "nowhere")]) == 1
     assert "no such lake" in capsys.readouterr().err
+
+
+def test_the_sql_of_a_query_can_be_read_without_a_lake(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "jobs_by_link", "--show"]) == 0
+    assert capsys.readouterr().out == find_query("jobs_by_link").text
+
+
+def test_a_query_without_a_lake_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "jobs_by_link"]) == 2
+    assert "give --lake" in capsys.readouterr().err
+
+
+def test_an_answer_goes_to_a_file_with_its_columns(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "jobs.parquet"
+    assert main(["query", "jobs_by_link", "--lake", str(lake), "--out", str(target)]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert f"wrote {target}: 12 rows" in printed.err
+    with open_lake(lake) as database:
+        assert pq.read_table(target).equals(database.run("jobs_by_link"))

@@ -17,7 +17,6 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
 
 from pipeline.cli.answer_format import AnswerFormat
 from pipeline.cli.shell import COMMANDS, Shell, history_file, run_shell
@@ -50,7 +49,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def typed(database: Database, keys: str) -> None:
-    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard):
         keyboard.send_text(keys)
         run_shell(database, output=AnswerFormat.CSV)
 

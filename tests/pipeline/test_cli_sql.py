@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
+from pipeline.cli import query_bar
 from pipeline.cli.main import main
+from pipeline.sql import list_functions
 from tests.pipeline.lakes import two_job_lake
 
 if TYPE_CHECKING:
@@ -83,6 +85,10 @@ def test_a_statement_from_a_file(lake: Path, capsys: pytest.CaptureFixture[str],
         (["select nosuch from series"], 2, "LINE 1: select nosuch from series\n               ^^^^^^"),
         (["select 1", "--file", "x.sql"], 2, "not both"),
         (["select 1", "--export", "x.duckdb"], 2, "takes no statement"),
+        (["select 1; select 2", "--csv"], 2, "expected one SQL statement, found 2"),
+        (["select 1; select 2", "--out", "x.json"], 2, "expected one SQL statement, found 2"),
+        ([""], 2, "expected one SQL statement, found 0"),
+        (["select compat(null, null, null"], 2, "syntax error"),
         (["--file", "nowhere.sql"], 1, "nowhere.sql"),
     ],
 )
@@ -152,3 +158,41 @@ def test_a_reader_that_goes_early_sees_no_traceback(lake: Path) -> None:
     command.stdout = None
     _, complaint = command.communicate(timeout=20)
     assert (command.returncode, complaint) == (1, b"")
+
+
+def test_several_statements_of_a_file_are_answered_one_after_the_other(
+    lake: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "questions.sql").write_text("-- two\nselect 1 as a;\nselect 2 as b;\n")
+    assert main(["sql", "--lake", str(lake), "--file", str(tmp_path / "questions.sql")]) == 0
+    assert capsys.readouterr().out.split() == ["a", "1", "b", "2"]
+
+
+def test_functions_are_listed_without_a_lake(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", "--functions", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["function"].partition("(")[0] for row in rows] == [function.name for function in list_functions()]
+    assert all(row["example"] for row in rows)
+
+
+def test_sql_without_a_lake_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", "select 1"]) == 2
+    assert "give --lake" in capsys.readouterr().err
+
+
+def test_a_bar_is_drawn_on_a_terminal_alone_and_taken_away(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_bar, "LONG_S", 0.0)
+    with query_bar.QueryBar() as bar:
+        bar.show(0.5)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with query_bar.QueryBar() as bar:
+        bar.show(0.5)
+        bar.close()
+        drawn = capsys.readouterr()
+        bar.show(0.9)
+    assert "reading the lake" in drawn.err
+    assert capsys.readouterr() == ("", "")
+    assert drawn.out == ""
