@@ -32,6 +32,8 @@ __all__ = [
 
 _TEXT_BYTES: Final = 64
 """More than any counter's text has."""
+_PADDING: Final = b"\0"
+"""Files of ``/sys`` say that they have a page, and GNU tar saves them with as much."""
 _PAST: Final = {"transmit": "transmitted", "receive": "received"}
 
 
@@ -127,7 +129,7 @@ class OpenCounter:
             If the kernel refuses, as it does once the device is gone, or gives no number.
         """
         try:
-            text = os.pread(self.handle, _TEXT_BYTES, 0)
+            text = os.pread(self.handle, _TEXT_BYTES, 0).rstrip(_PADDING)
         except OSError as error:
             raise SourceBroken(f"{self.path}: {error.strerror}; is {self.source.name} still there?") from error
         try:
@@ -268,7 +270,7 @@ def read_text(path: Path) -> str:
         If it is no text.
     """
     try:
-        return path.read_text(encoding="ascii").strip()
+        return path.read_bytes().rstrip(_PADDING).decode("ascii").strip()
     except OSError:
         return ""
     except UnicodeDecodeError as error:

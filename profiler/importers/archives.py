@@ -13,7 +13,8 @@ from profiler.errors import BadInput
 from profiler.importers.contents import head_of, inflated, kind_of
 from profiler.importers.inputs import Input, Unread
 from profiler.importers.spools import pieces_of, spooled
-from profiler.importers.trees import names_tree, unpacked_tar
+from profiler.importers.trees import names_tree
+from profiler.importers.treetars import unpacked_tar
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -44,7 +45,9 @@ def members_of(
         After the sound members, if the archive is damaged.
     """
     if _is_tree(path, name=name):
-        with unpacked_tar(_unpacking(path, name=name, advance=advance), name=name) as folder:
+        unread: list[Unread] = []
+        with unpacked_tar(_unpacking(path, name=name, advance=advance), name=name, unread=unread) as folder:
+            yield from unread
             yield Input(name=name, path=folder, modified_s=modified_s)
         return
     try:

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from profiler.collectors import COLLECTORS
 from profiler.collectors.base import Collector, Source, open_counters
 from profiler.errors import BadInput, NotHere, SourceBroken
-from profiler.importers.coverage import Coverage
+from profiler.importers.coverage import Coverage, Skipped
 from profiler.importers.feed import Readings
 from profiler.importers.importer import Importer, Options
 from profiler.importers.instants import Instants, host_of
 from profiler.importers.lines import lines_of
-from profiler.importers.trees import is_ttar, sys_root, unpacked_ttar
+from profiler.importers.trees import tree_root
+from profiler.importers.ttar import is_ttar, unpacked_ttar
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from profiler.importers.inputs import Input
+    from profiler.importers.inputs import Input, Unread
     from profiler.importers.sink import Sink
 
 __all__ = ["SYSFS"]
@@ -35,10 +35,11 @@ def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: 
 def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     coverage, readings, instants = Coverage(), Readings(sink), Instants(source, options)
     host = host_of(source, options)
-    with _tree(source, coverage) as root:
+    with _tree(source, coverage) as folder:
         for collector in COLLECTORS.values():
-            for port in _ports(collector, root, coverage):
+            for port in _ports(collector, tree_root(folder), coverage):
                 _take(port, collector, readings, host=host, coverage=coverage, instants=instants)
+        coverage.problems[:] = [_placed(problem, folder, name=source.name) for problem in coverage.problems]
     readings.close(coverage)
     instants.tell(coverage)
     if not coverage.n_samples:
@@ -50,10 +51,18 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
 @contextmanager
 def _tree(source: Input, coverage: Coverage) -> Iterator[Path]:
     if source.is_tree:
-        yield sys_root(source.path) or source.path
+        yield source.path
         return
-    with unpacked_ttar(lines_of(source, coverage.problems), name=source.name) as folder:
-        yield sys_root(folder) or folder
+    unread: list[Unread] = []
+    with unpacked_ttar(lines_of(source, coverage.problems), name=source.name, unread=unread) as folder:
+        coverage.problems += [f"{item.name}: {item.why}" for item in unread if item.is_fault]
+        coverage.skipped += [Skipped(item.name, item.why) for item in unread if not item.is_fault]
+        yield folder
+
+
+def _placed(problem: str, folder: Path, *, name: str) -> str:
+    """Return a problem with the names of files in an archive, not those in the folder that it was unpacked to."""
+    return problem if Path(name) == folder else problem.replace(f"{folder}/", f"{name}!")
 
 
 def _ports(collector: Collector, root: Path, coverage: Coverage) -> list[Source]:
@@ -100,7 +109,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 SYSFS: Final = Importer(
     name="sysfs",
-    version=1,
+    version=2,
     reads="saved trees of /sys",
     recognises=_recognises,
     read=_read,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import tarfile
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -120,6 +121,19 @@ def test_each_snapshot_goes_into_a_lake_once(tmp_path: Path) -> None:
     assert statuses(ingest(*trees, lake=lake)) == ["read", "read"]
     assert statuses(ingest(*trees, lake=lake)) == ["already there", "already there"]
     assert n_samples(lake) == 8
+
+
+def test_trees_of_one_time_that_differ_below_sys_or_a_link_are_two(tmp_path: Path) -> None:
+    lake = Lake.open(tmp_path / "lake", create=True)
+    for words in (1, 2, 3):
+        tree = save_tree(tmp_path / "devices", words)
+        (tmp_path / f"n1-{T0_S}" / "sys" / "class" / "infiniband").mkdir(parents=True)
+        (tmp_path / f"n1-{T0_S}" / "sys" / "class" / "infiniband" / "mlx5_0").symlink_to(
+            tree / "class/infiniband/mlx5_0"
+        )
+        assert statuses(ingest(tmp_path / f"n1-{T0_S}", lake=lake)) == ["read"]
+        shutil.rmtree(tree)
+        shutil.rmtree(tmp_path / f"n1-{T0_S}")
 
 
 @pytest.mark.parametrize("name", ["procfs_class_infiniband.ttar", "class_infiniband.ttar"])
