@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from pipeline.topology.cluster import Link
-from pipeline.topology.moments import moment_ns
+from pipeline.topology.moments import FIRST_NS, LAST_NS, moment_ns
 from profiler.errors import BadInput, UsageError
 from profiler.units import parse_rate_bps
 
@@ -16,7 +16,6 @@ _TIERS: Final = ("host", "leaf", "spine")
 _STATES: Final = ("up", "down")
 _LEAST_BPS: Final = 1e5
 """Slower than any cable: a number whose unit was left out."""
-_MOST_NS: Final = 2**63 - 1
 
 
 def read_cable(cells: Mapping[str, str], *, place: str) -> Link:
@@ -66,7 +65,9 @@ def read_end(text: str, *, place: str) -> str:
 
 
 def read_span(cells: Mapping[str, str], names: tuple[str, str], *, place: str) -> tuple[int | None, int | None]:
-    """Return from when and to when something holds, in ns since the epoch; None where that is not told.
+    """Return from when and to when something holds, in ns since the epoch; None where that is not told, or for ever.
+
+    Inventories write a year such as 9999 for what has no end.
 
     Raises
     ------
@@ -76,7 +77,7 @@ def read_span(cells: Mapping[str, str], names: tuple[str, str], *, place: str) -
     from_ns, to_ns = (_time_ns(cells, name, place=place) for name in names)
     if from_ns is not None and to_ns is not None and to_ns <= from_ns:
         raise BadInput(f"{place}: {names[1]} is not after {names[0]}; correct one")
-    return from_ns, to_ns
+    return None if from_ns == FIRST_NS else from_ns, None if to_ns == LAST_NS else to_ns
 
 
 def check_ends(links: Iterable[Link], *, place: str) -> None:
@@ -128,6 +129,6 @@ def _time_ns(cells: Mapping[str, str], name: str, *, place: str) -> int | None:
     text = cells.get(f"{name}_ns", "")
     if not text:
         return None
-    if not text.isascii() or not text.isdigit() or len(text) > len(str(_MOST_NS)) or int(text) > _MOST_NS:
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(LAST_NS)) or int(text) > LAST_NS:
         raise BadInput(f"{place}: {name}_ns = {text[:40]!r}: expected whole ns since 1970, UTC")
     return int(text)

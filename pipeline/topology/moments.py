@@ -8,14 +8,17 @@ from typing import Final
 from profiler.errors import BadInput
 from profiler.units import NS_PER_S
 
-__all__ = ["is_within", "moment_ns", "readable_moment"]
+__all__ = ["FIRST_NS", "LAST_NS", "is_within", "moment_ns", "readable_moment"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NS_PER_US: Final = 1000
+FIRST_NS: Final = -(1 << 63)
+LAST_NS: Final = (1 << 63) - 1
+"""The first and the last time that a table holds: of the years 1677 and 2262."""
 
 
 def moment_ns(text: str, *, place: str) -> int:
-    """Return a time in ns since the epoch, UTC.
+    """Return a time in ns since the epoch, UTC; the first or the last there is, if it is before or after that.
 
     Parameters
     ----------
@@ -40,7 +43,7 @@ def moment_ns(text: str, *, place: str) -> int:
         raise BadInput(f"{place} = {text[:40]!r}: expected a date and time, such as 2026-03-01T12:00:00Z") from None
     if found.tzinfo is None:
         raise BadInput(f"{place} = {text!r}: says no time zone; add it, such as Z for UTC or +01:00")
-    return (found - _EPOCH) // timedelta(microseconds=1) * _NS_PER_US
+    return min(max(FIRST_NS, (found - _EPOCH) // timedelta(microseconds=1) * _NS_PER_US), LAST_NS)
 
 
 def readable_moment(t_ns: int) -> str:

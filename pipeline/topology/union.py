@@ -92,8 +92,10 @@ def _difference(link: Link, other: Link) -> str:
 
 
 def _when(at_ns: int | None, from_ns: int | None, to_ns: int | None) -> str:
-    """Return why something does not hold at a time."""
-    now = "" if at_ns is None else f"; the lake's last sample is of {readable_moment(at_ns)}"
-    if to_ns is not None and (at_ns is None or to_ns <= at_ns):
+    """Return why something does not hold at a time, or, where none is known, for good."""
+    if at_ns is None:
+        return f"is there until {readable_moment(to_ns or 0)} only, and no lake's samples say which time is meant"
+    now = f"; the lake's last sample is of {readable_moment(at_ns)}"
+    if to_ns is not None and to_ns <= at_ns:
         return f"ended at {readable_moment(to_ns)}{now}"
     return f"begins at {readable_moment(from_ns or 0)}{now}"

@@ -172,6 +172,27 @@ def test_links_and_jobs_count_while_they_are_there(tmp_path: Path) -> None:
     assert [job.job_id for job in read_cluster(links, jobs).jobs] == ["next"]
 
 
+def test_times_that_no_table_holds_are_for_ever(tmp_path: Path) -> None:
+    ever, never = "0001-01-01T00:00:00Z,9999-12-31T23:59:59-05:00", "9999-12-31T00:00:00Z,"
+    rows = f"up1,n1:e,s:1,1Gbps,{ever}\nup2,n2:e,s:2,1Gbps,{ever}\nup3,n3:e,s:3,1Gbps,{never}\n"
+    links = put(tmp_path, "links.csv", "link,a,b,capacity,valid_from,valid_to\n" + rows)
+    jobs = put(tmp_path, "jobs.csv", f'job,hosts,start,end\nA,"n1,n2",{ever}\n')
+
+    for at_ns in (None, NOON_NS):
+        cluster = read_cluster(links, jobs, at_ns=at_ns)
+
+        found = cluster.to_tables()
+        assert found["links"]["valid_to_ns"].to_pylist()[:2] == [None, None]
+        assert found["jobs"]["start_ns"].to_pylist() == found["jobs"]["end_ns"].to_pylist() == [None]
+    assert "begins at 2262" in why(cluster)["link up3"]
+
+
+def test_what_ends_is_said_to_end_where_no_lake_tells_the_time(tmp_path: Path) -> None:
+    links = put(tmp_path, "links.csv", LINKS.replace("host,up,,\n", "host,up,,2099-01-01T00:00:00Z\n"))
+
+    assert "is there until 2099-01-01 00:00:00 UTC only" in why(read_cluster(links))["link up2"]
+
+
 def test_a_link_that_is_down_stays_and_carries_nothing(tmp_path: Path) -> None:
     links = "link,a,b,capacity,tier,state\nh1,n1:e,x:1,1Gbps,host,up\nh2,n2:e,y:1,1Gbps,host,up\n"
     trunks = "t1,x:t1,y:t1,1Gbps,spine,{}\nt2,x:t2,y:t2,1Gbps,spine,down\n"
