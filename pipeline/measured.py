@@ -11,7 +11,7 @@ from pipeline.batch import BatchOptions, OnPort, profile_ports
 from pipeline.derived import open_derived
 from pipeline.meetings import Meeting, find_meetings, job_profiles, own_profiles
 from pipeline.overlaps import find_overlaps
-from pipeline.profiles import history_table, profile_tables
+from pipeline.profiles import history_tables, profile_tables
 from profiler.schema import arrow_schema
 from profiler.store.segments import read_segments
 
@@ -83,8 +83,8 @@ def measure_jobs(
     ports = read_ports(store)
     found = profile_ports(store, ports, options=batch or BatchOptions(), on_port=on_port, known=_closed_shards(store))
     store.replace_all(profile_tables(found.series.values()))
-    if found.history:
-        store.append("profile_history", history_table(found.history, analysed_ns=now_ns()))
+    for rows in history_tables(found.history, analysed_ns=now_ns()):
+        store.append("profile_history", rows)
     with open_derived(store) as database:
         jobs = database.run("profiles_by_job").to_pylist()
         crossings = database.run("jobs_by_link", min_jobs=2).to_pylist()

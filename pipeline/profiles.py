@@ -1,9 +1,9 @@
-"""The rows of profiles for the lake: of the present (`profile_tables`), and of closed ranges (`history_table`)."""
+"""The rows of profiles for the lake: of the present (`profile_tables`), and of closed ranges (`history_tables`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -12,7 +12,10 @@ from profiler.schema import arrow_schema
 if TYPE_CHECKING:
     from pipeline.batch import SeriesProfile, Shard
 
-__all__ = ["history_table", "profile_tables"]
+__all__ = ["history_tables", "profile_tables"]
+
+HISTORY_ROWS: Final = 50_000
+"""Rows in memory at a time, some 50 MB: a lake can have any number of closed ranges."""
 
 
 def profile_tables(profiles: Iterable[SeriesProfile]) -> dict[str, pa.Table]:
@@ -33,17 +36,28 @@ def profile_tables(profiles: Iterable[SeriesProfile]) -> dict[str, pa.Table]:
     }
 
 
-def history_table(found: Iterable[tuple[Shard, SeriesProfile]], *, analysed_ns: int) -> pa.Table:
-    """Return rows of table ``profile_history``, of closed shards and what came of them.
+def history_tables(found: Iterable[tuple[Shard, Iterable[SeriesProfile]]], *, analysed_ns: int) -> Iterator[pa.Table]:
+    """Yield rows of table ``profile_history``, some 50,000 at a time; those of a shard stand together.
 
     Parameters
     ----------
     found
-        Each profile with its shard, whose range the row is of.
+        Closed shards, and the profiles of each, which are of its range.
     analysed_ns
         When the analysis began, UTC epoch ns.
     """
-    rows = [
+    rows: list[dict[str, Any]] = []
+    for shard, profiles in found:
+        rows += _history_rows(shard, profiles, analysed_ns=analysed_ns)
+        if len(rows) >= HISTORY_ROWS:
+            yield pa.Table.from_pylist(rows, schema=arrow_schema("profile_history"))
+            rows = []
+    if rows:
+        yield pa.Table.from_pylist(rows, schema=arrow_schema("profile_history"))
+
+
+def _history_rows(shard: Shard, profiles: Iterable[SeriesProfile], *, analysed_ns: int) -> list[dict[str, Any]]:
+    return [
         {
             **_columns("profile_history", one.profile),
             "series_id": one.series_id,
@@ -52,9 +66,8 @@ def history_table(found: Iterable[tuple[Shard, SeriesProfile]], *, analysed_ns: 
             "analysed_ns": analysed_ns,
             "shard": shard.key,
         }
-        for shard, one in found
+        for one in profiles
     ]
-    return pa.Table.from_pylist(rows, schema=arrow_schema("profile_history"))
 
 
 def _columns(table: str, result: object) -> dict[str, Any]:

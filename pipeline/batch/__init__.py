@@ -9,9 +9,10 @@ from __future__ import annotations
 from pipeline.batch.compute import SeriesProfile, profile_shard
 from pipeline.batch.engines import ENGINES, Engine, EngineName
 from pipeline.batch.files import SampleFile
+from pipeline.batch.finished import OnPort
 from pipeline.batch.options import BatchOptions, Share
 from pipeline.batch.plan import plan_shards
-from pipeline.batch.run import OnPort, PortProfiles, ShareRun, profile_ports, profile_share
+from pipeline.batch.run import PortProfiles, ShareRun, profile_ports, profile_share
 from pipeline.batch.shard import Shard, tool_version
 from pipeline.batch.work import Work
 

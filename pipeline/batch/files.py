@@ -68,7 +68,7 @@ def read_sample_files(lake: Lake, work: Work) -> tuple[list[SampleFile], list[Br
     sound: list[SampleFile] = []
     broken: list[BrokenFile] = []
     for entry in entries:
-        path = lake.root / entry.path
+        path = (lake.root / entry.path).absolute()  # other processes may be in other folders
         try:
             n_rows = known.get(entry.sha256) if path.is_file() else None
             n_rows = _count_rows(path) if n_rows is None else n_rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from pipeline.batch import BatchOptions, local, on_ray
 from pipeline.batch.local import LocalEngine
 from pipeline.batch.on_ray import RayEngine
-from profiler.errors import NotHere, UsageError
+from profiler.errors import UsageError
 from tests.pipeline.fleets import DEADLY, fleet, profiles, rows, run_deadly_shard
 
 if TYPE_CHECKING:
@@ -92,12 +91,6 @@ def test_a_ray_worker_that_dies_costs_its_shard_and_no_other(
     assert fault.what.endswith(f"series of {DEADLY}")
     assert fault.why.startswith("its Ray task ended with WorkerCrashedError")
     assert found.n_profiled == 6
-
-
-def test_without_ray_it_is_told_how_to_get_it(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(NotHere, match=r"pip install 'offbeat\[ray\]', or use --engine local"):
-        profiles(lake, BatchOptions(engine="ray", work=tmp_path))
 
 
 @pytest.mark.parametrize("engine", [LocalEngine, RayEngine])

@@ -218,7 +218,7 @@ def test_progress_counts_every_port(tmp_path: Path) -> None:
         two_job_lake(tmp_path / "lake", duration_s=8.0).root,
         on_port=lambda n_done, n_ports: seen.append((n_done, n_ports)),
     )
-    assert seen == [(3, 3)]
+    assert seen == [(0, 3), (3, 3)]
 
 
 def test_real_jobs_that_collide_are_given_what_they_are_alone(rig: dict[str, tuple[Lake, Analysis]]) -> None:
