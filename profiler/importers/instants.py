@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from profiler.errors import BadInput
+from profiler.importers.timestamps import time_in, without_times
 
 if TYPE_CHECKING:
     from profiler.importers.coverage import Coverage
     from profiler.importers.importer import Options
     from profiler.importers.inputs import Input
 
-__all__ = ["Instants", "host_of", "time_in", "whole_ns"]
-
-_EPOCH: Final = re.compile(r"(?<![0-9a-fA-Fx])(1\d{9})(?:[._](\d{1,9})|(\d{3}|\d{6}|\d{9}))?(?![0-9a-fA-F])")
-"""Seconds since the epoch from 2001 to 2033, with a fraction or further digits of ms, us or ns."""
-_CALENDAR: Final = re.compile(
-    r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)[T_ -]?([0-2]\d)[:.h-]?([0-5]\d)[:.m-]?([0-5]\d)"
-    r"(?:[.,](\d{1,9}))?(?: ?([+-]\d\d:\d\d|\+\d{4}))?(?!\d)"
-)
-"""A calendar time, UTC unless an offset follows it; one without a colon may be negative in no name, where - divides."""
-
+__all__ = ["Instants", "host_of", "whole_ns"]
 
 _NS_PER_US: Final = 1000
 
@@ -61,8 +52,8 @@ class Instants:
             return whole_ns(t_s)
         if of in self._undated:
             raise BadInput(
-                f"{self._source.name}: {of} stands there more than once, and nothing says when; print the time before "
-                "each, as in: date -u +%s.%N; perfquery -x"
+                f"{self._source.name}: {of} stands there more than once, and nothing says when; print the time on a "
+                "line before each, as date -u +%s.%N does"
             )
         self._undated.add(of)
         return whole_ns(_instant_of(self._source, self._options).t_s)
@@ -113,35 +104,9 @@ def _instant_of(source: Input, options: Options) -> _Instant:
     return _Instant(t_s=source.dated_s, origin="the file's time of modification, which copying may change")
 
 
-def time_in(name: str) -> float | None:
-    """Return the time in s since the epoch that a name holds, the last one if there are several; None if none.
-
-    Examples
-    --------
-    >>> time_in("metrics-1700000000.25.prom"), time_in("h1/2023-11-14T22:13:20Z.txt"), time_in("h1.prom")
-    (1700000000.25, 1700000000.0, None)
-    """
-    epoch = list(_EPOCH.finditer(name))
-    if epoch:
-        seconds, fraction, digits = epoch[-1].groups()
-        return int(seconds) + float(f"0.{fraction or digits or 0}")
-    calendar = list(_CALENDAR.finditer(name))
-    if not calendar:
-        return None
-    *fields, fraction, offset = calendar[-1].groups()
-    try:
-        zone = UTC if offset is None else datetime.strptime(offset, "%z").tzinfo
-        when = datetime(*(int(field) for field in fields), tzinfo=zone)  # type: ignore[misc, arg-type]
-    except ValueError:
-        return None
-    return when.timestamp() + float(f"0.{fraction or 0}")
-
-
 def host_of(source: Input, options: Options) -> str:
     """Return the host of a file that names none: what the caller tells, or else the file's name without its time."""
     if options.host is not None:
         return options.host
     name = source.host or Path(source.name.rpartition("!")[2]).name
-    for pattern in (_EPOCH, _CALENDAR):
-        name = pattern.sub("", name)
-    return re.sub(r"([-_ ])[-_ ]+", r"\1", name.split(".")[0]).strip("-_ ") or source.default_host
+    return re.sub(r"([-_ ])[-_ ]+", r"\1", without_times(name).split(".")[0]).strip("-_ ") or source.default_host

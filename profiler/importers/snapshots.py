@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from profiler.errors import BadInput
 from profiler.importers.hosts import Held
-from profiler.importers.instants import time_in, whole_ns
+from profiler.importers.instants import whole_ns
+from profiler.importers.timestamps import time_in
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:

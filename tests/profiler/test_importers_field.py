@@ -10,8 +10,8 @@ import pytest
 from profiler.errors import BadInput
 from profiler.importers import Coverage, ingest, read_counters
 from profiler.importers.clocks import note_clock, note_clocks
-from profiler.importers.instants import time_in
 from profiler.importers.metrics.readings import value_of
+from profiler.importers.timestamps import time_in
 from profiler.store import Lake
 from tests.profiler.counter_dumps import NS, T0_S
 from tests.profiler.tables import table

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from profiler.errors import BadInput
 from profiler.importers import Options, ingest, read_counters
-from profiler.importers.instants import time_in
 from profiler.importers.metrics.names import known_metric
+from profiler.importers.timestamps import time_in
 from profiler.rates import rate_series
 from profiler.store import Lake
 from tests.data import shared

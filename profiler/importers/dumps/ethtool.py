@@ -13,8 +13,9 @@ from profiler.errors import BadInput
 from profiler.importers.coverage import Coverage
 from profiler.importers.feed import Readings
 from profiler.importers.importer import Importer, Options
-from profiler.importers.instants import Instants, host_of, time_in
+from profiler.importers.instants import Instants, host_of
 from profiler.importers.lines import Lines
+from profiler.importers.timestamps import TimeLines
 from profiler.store.series import Series
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ _BEGIN: Final = b"NIC statistics:"
 _COMMAND: Final = re.compile(r"#?\s*ethtool\s+-S\s+(\S+)")
 _COUNTER: Final = re.compile(r"\s+(?P<name>\S[^:]*):\s*(?P<value>-?\d+)\s*$")
 _LARGEST: Final = 1 << 63
+_MOST_DIGITS: Final = 20
+"""Of a count of 64 bits; Python refuses numbers of thousands of digits."""
 _SHOWN: Final = 60
 """Characters of a line that a message shows."""
 
@@ -38,7 +41,7 @@ def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: 
 def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     coverage, readings, instants = Coverage(), Readings(sink), Instants(source, options)
     host, device = host_of(source, options), ""
-    t_s: float | None = None
+    times = TimeLines()
     lines = Lines(source, coverage.problems)
     others: set[str] = set()
     wrong: list[str] = []
@@ -49,7 +52,7 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
             device = command[1]
         elif counter := _COUNTER.fullmatch(line):
             known = known_statistic(counter["name"])
-            value = int(counter["value"])
+            value = int(counter["value"]) if len(counter["value"]) <= _MOST_DIGITS else _LARGEST
             coverage.n_read += 1
             if known is None:
                 others.add(counter["name"])
@@ -59,16 +62,15 @@ def _read(source: Input, sink: Sink, options: Options) -> Coverage:
                 coverage.leave_out("no number", 1)
             else:
                 series = _series(counter["name"], known, host=host, device=device or host, source=source.name)
-                t_ns = instants.t_ns(t_s, of=f"{device} {counter['name']}")
+                t_ns = instants.t_ns(times.t_s, of=f"{device} {counter['name']}")
                 coverage.saw_at(t_ns)
                 coverage.n_rows += 1
                 readings.add(series, t_ns=t_ns, value=value)
-        elif line[:1].isdigit():
-            t_s = time_in(line) or t_s
-        elif line.strip() and raw.strip() != _BEGIN:
+        elif not times.take(line) and line.strip() and raw.strip() != _BEGIN:
             strange.append(f"line {i_line}: {line.strip()[:_SHOWN]!r}")
     readings.close(coverage, cut_in=source.name if lines.is_cut else "")
     instants.tell(coverage)
+    times.tell(coverage)
     if strange:
         coverage.skip(f"lines ({len(strange)})", f"neither a counter nor a time, such as {strange[0]}")
     _tell(source, coverage, others=others, wrong=wrong)
@@ -105,7 +107,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 ETHTOOL: Final = Importer(
     name="ethtool",
-    version=2,
+    version=3,
     reads="output of ethtool -S",
     recognises=_recognises,
     read=_read,

@@ -19,8 +19,9 @@ from profiler.errors import BadInput
 from profiler.importers.coverage import Coverage
 from profiler.importers.feed import Readings
 from profiler.importers.importer import Importer, Options
-from profiler.importers.instants import Instants, host_of, time_in
+from profiler.importers.instants import Instants, host_of
 from profiler.importers.lines import Lines
+from profiler.importers.timestamps import TimeLines
 from profiler.store.series import Series
 from profiler.units import IB_WORD_BYTES
 
@@ -120,7 +121,7 @@ def _tell(coverage: Coverage, kinds: dict[tuple[str, str], bool]) -> None:
 
 def _blocks(lines: Lines, source: Input, coverage: Coverage) -> Iterator[_Block]:
     """Yield each port's counters; lines that are neither a counter nor a time are passed over."""
-    t_s: float | None = None
+    times = TimeLines()
     block: _Block | None = None
     wrong: list[str] = []
     n_strange = 0
@@ -129,15 +130,14 @@ def _blocks(lines: Lines, source: Input, coverage: Coverage) -> Iterator[_Block]
         if begun or _OTHER.match(line):
             if block is not None:
                 yield block
-            block = _Block.begun(begun, t_s) if begun else None
+            block = _Block.begun(begun, times.t_s) if begun else None
         elif block is None or found is None:
-            when = _time(line)
-            t_s = when or t_s
-            n_strange += when is None and bool(line.strip())
+            n_strange += not times.take(line.decode("ascii", errors="replace")) and bool(line.strip())
         elif found[1] not in _SELECTS:
             _take_field(found, block, coverage, wrong=wrong, place=f"line {i_line}: {line[:60]!r}")
     if block is not None:
         yield block
+    times.tell(coverage)
     if n_strange:
         coverage.skip(f"lines ({n_strange})", "neither a counter of a port nor a time")
     if wrong:
@@ -158,12 +158,6 @@ def _take_field(found: re.Match[bytes], block: _Block, coverage: Coverage, *, wr
         wrong.append(place)
     else:
         block.values[found[1]] = value
-
-
-def _time(line: bytes) -> float | None:
-    """Return the time on a line that begins with one."""
-    text = line.decode("ascii", errors="replace").strip()
-    return time_in(text) if text[:1].isdigit() else None
 
 
 def _value(text: bytes) -> int | None:
@@ -197,7 +191,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 PERFQUERY: Final = Importer(
     name="perfquery",
-    version=2,
+    version=3,
     reads="output of perfquery",
     recognises=_recognises,
     read=_read,

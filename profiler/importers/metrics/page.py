@@ -16,6 +16,7 @@ from profiler.importers.instants import Instants, host_of
 from profiler.importers.lines import Lines
 from profiler.importers.metrics.names import NODES, known_metric
 from profiler.importers.metrics.readings import Labelled, MetricReadings, value_of
+from profiler.importers.timestamps import TimeLines
 
 if TYPE_CHECKING:
     from profiler.importers.inputs import Input
@@ -36,7 +37,7 @@ _READING: Final = re.compile(
 
 
 class _Reading(NamedTuple):
-    """One reading; its time in s since the epoch is None where the page tells none."""
+    """One reading; its time in s since the epoch, its own or that of a line before, is None where there is none."""
 
     what: bytes
     metric: Labelled
@@ -81,6 +82,7 @@ class _Page:
         self._coverage = coverage
         self._readings = MetricReadings(sink, coverage, host=host_of(source, options), source=source.name)
         self._instants = Instants(source, options)
+        self._times = TimeLines()
         self._metrics: dict[bytes, Labelled | None] = {}
         self._waiting: _Reading | None = None
         self._n_time_digits = 0
@@ -88,6 +90,8 @@ class _Page:
 
     def take(self, line: bytes, *, i_line: int) -> None:
         """Take a line that is no comment."""
+        if line[:1].isdigit() and self._times.take(line.decode("ascii", errors="replace")):
+            return
         name = _NAME.match(line)
         if name is not None and not self._readings.knows(name[0].decode("ascii")):
             if name[0].decode("ascii") in NODES and (node := self._reading(line)) is not None:
@@ -115,6 +119,7 @@ class _Page:
             self._add_waiting()
         self._readings.close(cut_in=name if is_cut else "")
         self._instants.tell(coverage)
+        self._times.tell(coverage)
         if n_wrong := coverage.left_out["no metric"]:
             coverage.problems.append(
                 f"{name}: {self._first_wrong}: no metric; lines like it ({n_wrong}) were left out; fetch the page again"
@@ -137,7 +142,7 @@ class _Page:
             self._metrics[what] = _metric(what)
         metric = self._metrics[what]
         try:
-            t_s = _time_s(when) if when else None
+            t_s = _time_s(when) if when else self._times.t_s
             return metric and _Reading(what, metric, value_of(value.decode("ascii")), t_s, len(when))
         except ValueError:
             return None
@@ -172,7 +177,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 METRICS_PAGE: Final = Importer(
     name="metrics",
-    version=2,
+    version=3,
     reads="pages of metrics (Prometheus text, OpenMetrics)",
     recognises=_recognises,
     read=_read,
