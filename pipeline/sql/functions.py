@@ -44,7 +44,7 @@ class Function:
 
     @property
     def call(self) -> str:
-        """How it is called, with the values that parameters have unless given."""
+        """How it is called: each parameter with its type, and the value that it has unless given by name."""
         return f"{self.name}({', '.join(map(_shown, self.params))})"
 
     def to_row(self) -> dict[str, str]:
@@ -93,9 +93,8 @@ def make_kernels(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _shown(parameter: Parameter) -> str:
-    if parameter.is_needed:
-        return parameter.name
-    return f"{parameter.name} := {'null' if parameter.default is None else parameter.default}"
+    declared = f"{parameter.name} {parameter.type}"
+    return declared if parameter.is_needed else f"{declared} := {parameter.default:g}"
 
 
 def _read(file: Traversable) -> Function:

@@ -113,7 +113,7 @@ def test_a_command_for_each_that_help_lists(shell: Shell, capsys: pytest.Capture
         (".tables", "samples,table,counter readings; one row a read"),
         (".columns samples", "window_ns,integer,ns,time the value covers or was read in; 0 if a point"),
         (".columns rates", "rate_bps,double,,"),
-        (".functions", "compat(a, b, capacity_bps)"),
+        (".functions", "compat(a struct, b struct, capacity_bps real)"),
         (".queries", "jobs_by_link,"),
         (".query samples_by_series host=sw1", "sw1,p1,"),
         (".show jobs_by_link", "-- purpose: the jobs that meet"),
