@@ -11,12 +11,19 @@ from profiler.units import NS_PER_S, format_duration
 if TYPE_CHECKING:
     from profiler.importers.coverage import Coverage
 
-__all__ = ["is_undated", "note_clock", "note_clocks"]
+__all__ = ["LAST_NS", "is_storable", "is_undated", "note_clock", "note_clocks"]
 
+LAST_NS: Final = (1 << 63) - 1
+"""The last time that table ``samples`` holds, of the year 2262."""
 _MOST_AHEAD_S: Final = 300.0
 """Clocks of hosts that are kept differ by less, and time zones by a quarter of an hour at least."""
 _FIRST_DATED_NS: Final = 631_152_000 * NS_PER_S
 """1990-01-01: counters are younger; times before count from a start, such as that of the host."""
+
+
+def is_storable(t_ns: int) -> bool:
+    """Return whether table ``samples`` can hold a time since the epoch."""
+    return 0 <= t_ns <= LAST_NS
 
 
 def is_undated(t_ns: int) -> bool:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from profiler.errors import BadInput
+from profiler.importers.clocks import LAST_NS, is_storable
 from profiler.importers.contents import kind_of
 from profiler.importers.coverage import Coverage
 from profiler.importers.feed import Feed, tell_feeds
@@ -34,6 +35,8 @@ _TRAFFIC: Final = re.compile(r"(?:(?P<kind>\w+): )?Bytes (?P<way>sent|received)"
 _LAYERS: Final = {"IB": "rdma_vport", "RoCE": "rdma_vport", "RDMA": "rdma_vport"}
 """Others, such as Eth and IPoIB, are traffic that the kernel sees."""
 _PER_S: Final = {"bytes/ms": 1000.0, "bytes/s": 1.0, "bytes/sec": 1.0, "bytes/us": 1e6}
+_MOST_PER_S: Final = float(1 << 62)
+"""Bytes; more than any NIC moves in a second, and less than int64 holds."""
 _BLOCK_ROWS: Final = 65_536
 _NO_WINDOW: Final = "no window, value or NIC"
 _METRICS: Final = """
@@ -53,7 +56,8 @@ _SAMPLES: Final = """
     FROM NET_NIC_METRIC
     WHERE
         globalId = ? AND portId = ? AND metricsListId = ? AND metricsIdx = ?
-        AND typeof("end") = 'integer' AND "end" > start AND typeof(value) IN ('integer', 'real') AND value >= 0
+        AND typeof("end") = 'integer' AND "end" > start AND "end" BETWEEN ? AND ?
+        AND typeof(value) IN ('integer', 'real') AND value BETWEEN 0 AND ?
     ORDER BY "end"
 """
 _N_SAMPLES: Final = "SELECT count(*) FROM NET_NIC_METRIC WHERE metricsListId = ? AND metricsIdx = ?"
@@ -112,7 +116,8 @@ def _read_database(
             continue
         n_rows = coverage.n_rows
         for global_id, port, nic in ports:
-            rows = database.execute(_SAMPLES, (global_id, port, list_id, index))
+            limits = (-start_ns, LAST_NS - start_ns, _MOST_PER_S / _PER_S[unit])
+            rows = database.execute(_SAMPLES, (global_id, port, list_id, index, *limits))
             series = _series(found, nic=str(nic), port=str(port), host=host, source=source.name)
             _take(rows, series, sink, coverage=coverage, start_ns=start_ns, per_s=_PER_S[unit])
         coverage.leave_out(_NO_WINDOW, n_samples - (coverage.n_rows - n_rows))
@@ -125,7 +130,7 @@ def _tell(coverage: Coverage, *, n_others: int) -> None:
     if n_others:
         coverage.skip(f"samples ({n_others})", "metrics that count no bytes of a NIC, such as packets and waits")
     if n_without := coverage.left_out[_NO_WINDOW]:
-        coverage.skip(f"samples ({n_without})", "no window, a negative value, or a NIC that is not named")
+        coverage.skip(f"samples ({n_without})", "no window or value that can be stored, or a NIC that is not named")
 
 
 def _take(rows: sqlite3.Cursor, series: Series, sink: Sink, *, coverage: Coverage, start_ns: int, per_s: float) -> None:
@@ -144,7 +149,7 @@ def _take(rows: sqlite3.Cursor, series: Series, sink: Sink, *, coverage: Coverag
 
 def _start_ns(database: sqlite3.Connection, source: Input) -> int:
     row = database.execute(_START).fetchone()
-    if row is None or not isinstance(row[0], int):
+    if row is None or not isinstance(row[0], int) or not is_storable(row[0]):
         raise BadInput(f"{source.name}: TARGET_INFO_SESSION_START_TIME tells no utcEpochNs; export it again")
     return row[0]
 

@@ -76,7 +76,7 @@ def _opened(source: Input) -> Iterator[pq.ParquetFile]:
     with source.plain() as path:
         try:
             file = pq.ParquetFile(path)
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             raise BadInput(f"{source.name}: not a readable Parquet file ({error}); fetch or write it again") from error
         with file:
             yield file

@@ -142,7 +142,7 @@ def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: 
     try:
         with pq.ParquetFile(source.path) as file:
             return b"offbeat_table" in (file.schema_arrow.metadata or {})
-    except (OSError, pa.ArrowInvalid):
+    except (OSError, pa.ArrowException, UnicodeDecodeError):  # whoever reads it will say what is wrong with it
         return False
 
 

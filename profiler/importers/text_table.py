@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from profiler.errors import BadInput
@@ -26,6 +27,7 @@ ABSENT: Final = ("", "NA", "N/A", "N/A (no PMA)", "NaN", "nan", "null", "NULL", 
 """Cells that say that there is no value."""
 
 _DELIMITERS: Final = ",\t;|"
+_GARBLED: Final = "\ufffd"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,24 +110,29 @@ class TextTable:
             block = text.partition(b"\n")[2] if is_head else text
             if block and not block.isspace():
                 self.is_cut = not block.endswith(b"\n")
-                parsed = self._block(block, columns, typed=typed, first_line=first_line + is_head)
+                sound = _utf8(block)
+                parsed = self._block(sound, columns, typed=typed, first_line=first_line + is_head)
                 if parsed is None:  # a cell that is no integer; whoever takes the text can tell which
                     typed = set()
-                    parsed = self._text_block(block, columns, first_line=first_line + is_head)
+                    parsed = self._text_block(sound, columns, first_line=first_line + is_head)
+                if sound is not block:
+                    self._note_garbled(parsed)
                 yield parsed
             first_line += n_lines
 
     def _text_block(self, text: bytes, columns: Sequence[str], *, first_line: int) -> TextBlock:
         block = self._block(text, columns, typed=set(), first_line=first_line)
         if block is None:
-            repaired = text.decode("utf-8", "replace")
-            garbled = [(i, line) for i, line in enumerate(repaired.split("\n"), first_line) if "\ufffd" in line]
-            if garbled:
-                self.garbled.note(len(garbled), line=garbled[0][0], text=garbled[0][1])
-            block = self._block(repaired.encode(), columns, typed=set(), first_line=first_line)
-        if block is None:
             raise BadInput(f"{self.source.name}: line {first_line} and after: not delimited text; is it a table?")
         return block
+
+    def _note_garbled(self, block: TextBlock) -> None:
+        """Note the lines of a block that were not UTF-8, if cells that are read are among them."""
+        texts = [column for column in block.columns.values() if pa.types.is_string(column.type)]
+        if any(pc.any(pc.match_substring(column, _GARBLED)).as_py() for column in texts):
+            lines = enumerate(block.text.decode().split("\n"), block.first_line)
+            garbled = [(i_line, line) for i_line, line in lines if _GARBLED in line]
+            self.garbled.note(len(garbled), line=garbled[0][0], text=garbled[0][1])
 
     def _block(self, text: bytes, columns: Sequence[str], *, typed: set[str], first_line: int) -> TextBlock | None:
         """Return a block of rows, None if a cell is not of its column's type."""
@@ -157,6 +164,17 @@ class TextTable:
         if ragged:
             self.ragged.note(len(ragged), line=block.line_of_record(ragged[0].number), text=ragged[0].text)
         return block
+
+
+def _utf8(text: bytes) -> bytes:
+    """Return a text, with `_GARBLED` for what is not UTF-8 in it, of which Arrow says nothing that can be caught."""
+    if text.isascii():
+        return text
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return text.decode(errors="replace").encode()
+    return text
 
 
 def _blocks_of_lines(source: Input) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from profiler.errors import BadInput
+from profiler.importers.clocks import is_storable
 from profiler.importers.coverage import Coverage
 from profiler.importers.dumps.lexpr import is_lexpr, read_lexpr
 from profiler.importers.feed import Readings
@@ -29,8 +30,8 @@ __all__ = ["COLLECTL"]
 _KIB_BYTES: Final = 1024
 _COLUMN: Final = re.compile(r"\[(?P<kind>NET|IB)(?::(?P<name>[^\]]+))?\](?P<way>Rx|Tx|In|Out)KB(?:Tot)?")
 _LAYERS: Final = {"NET": "netdev", "IB": "rdma_vport"}
-_ZONE: Final = re.compile(r"TZ:\s*([+-])(\d\d)(\d\d)")
-_OPTIONS: Final = re.compile(r"Options:\s*(\S*?)\s+Interval:\s*([\d.]+)")
+_ZONE: Final = re.compile(r"TZ:\s*([+-])([01]\d|2[0-3])([0-5]\d)\b")
+_OPTIONS: Final = re.compile(r"Options:\s*(\S*?)\s+Interval:\s*(\d+(?:\.\d+)?)")
 _HOST: Final = re.compile(r"Host:\s*(\S+)")
 _ALL: Final = "all"
 """Device of columns that add up all interfaces."""
@@ -160,6 +161,14 @@ class _Plot:
 
 
 def _time_ns(cells: list[str], header: _Header) -> int:
+    """Return the time of a row, UTC epoch ns; a `ValueError` if it tells none that can be stored."""
+    t_ns = _told_ns(cells, header)
+    if not is_storable(t_ns):
+        raise ValueError(t_ns)
+    return t_ns
+
+
+def _told_ns(cells: list[str], header: _Header) -> int:
     if header.columns[:1] == ["UTC"]:
         return round(float(cells[0]) * NS_PER_S)
     day, time = cells[0].replace("/", "").replace("-", ""), cells[1]

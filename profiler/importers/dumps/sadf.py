@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from profiler.errors import BadInput
+from profiler.importers.clocks import is_storable
 from profiler.importers.coverage import Coverage
 from profiler.importers.feed import Readings
 from profiler.importers.importer import Importer, Options
@@ -102,7 +103,7 @@ def _tell(source: Input, coverage: Coverage, *, wrong: list[str], n_without: int
 
 
 def _time_ns(record: Mapping[str, Any]) -> int | None:
-    """Return the end of a record's interval, UTC epoch ns; None if it is missing, or local."""
+    """Return the end of a record's interval, UTC epoch ns; None if it is missing, local, or too far to be stored."""
     stamp = record.get("timestamp")
     if not isinstance(stamp, Mapping) or (stamp.get("utc") != 1 and stamp.get("tz") not in _UTC):
         return None
@@ -110,7 +111,8 @@ def _time_ns(record: Mapping[str, Any]) -> int | None:
         when = datetime.fromisoformat(f"{stamp.get('date')}T{stamp.get('time')}+00:00")
     except ValueError:
         return None
-    return round(when.timestamp()) * NS_PER_S
+    t_ns = round(when.timestamp()) * NS_PER_S
+    return t_ns if is_storable(t_ns) else None
 
 
 def _rates(
