@@ -10,7 +10,7 @@ from typing import Final, Self
 
 __all__ = ["FamilyWatch"]
 
-LOOK_EVERY_S: Final = 0.2
+LOOK_EVERY_S: Final = 0.5
 KIB: Final = 1024
 TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -18,7 +18,7 @@ TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 class FamilyWatch:
     """The most memory that a process and its descendants held at a time, shared pages counted once [1]_, and their CPU.
 
-    ``cpu_s`` misses what a process did after it was last looked at, at most a fifth of a second of each.
+    ``cpu_s`` misses what a process did after it was last looked at, at most half a second of each.
 
     References
     ----------

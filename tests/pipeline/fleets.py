@@ -7,8 +7,10 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any
 
-from pipeline.batch import BatchOptions, PortProfiles, profile_ports
+from pipeline.batch import BatchOptions, PortProfiles, Work, plan_shards, profile_ports
 from pipeline.batch import outcome as outcomes
+from pipeline.batch.files import read_sample_files
+from pipeline.batch.plan import DAY_S
 from pipeline.batch.results import _rows
 from pipeline.measured import read_ports
 from profiler.store import Lake, Recording
@@ -18,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from pipeline.batch import OnPort, SeriesProfile, Shard, Work
+    from pipeline.batch import OnPort, SeriesProfile, Shard
 
-__all__ = ["DEADLY", "add_host", "fleet", "profiles", "rows", "run_deadly_shard"]
+__all__ = ["DEADLY", "add_host", "fleet", "profiles", "rows", "run_deadly_shard", "sample_file", "shards_of"]
 
 DEADLY = "h2"
 """The host that kills whoever profiles it with `run_deadly_shard`."""
@@ -62,3 +64,18 @@ def run_deadly_shard(shard: Shard, work: Work) -> outcomes.Outcome:
     if shard.host == DEADLY:
         os.kill(os.getpid(), signal.SIGKILL)
     return outcomes.run_shard(shard, work)
+
+
+def shards_of(lake: Lake, work: Path, *, window_s: float = DAY_S) -> list[Shard]:
+    """Return the shards of a lake whose files are all sound."""
+    folder = Work(work)
+    folder.prepare()
+    files, broken = read_sample_files(lake, folder)
+    assert broken == []
+    return plan_shards(read_ports(lake), files, window_s=window_s)
+
+
+def sample_file(lake: Lake, host: str) -> Path:
+    """Return the file that a host's only recording is in."""
+    (path,) = (path for path in lake.files("samples") if path.name.startswith(f"{host}-"))
+    return path
