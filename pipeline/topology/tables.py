@@ -46,7 +46,7 @@ _MAX_RANK: Final = 9
 
 def is_table(text: str) -> bool:
     """Return whether a text begins with the header of a table that is known here."""
-    return _kind(_columns(text)) is not None
+    return _kind(_columns(_plain(text[:_HEAD]))) is not None
 
 
 def read_table(text: str, *, path: Path) -> Facts:
@@ -57,6 +57,7 @@ def read_table(text: str, *, path: Path) -> Facts:
     BadInput
         If a cell is missing or wrong: file, line, column, value.
     """
+    text = _plain(text)
     kind = _kind(_columns(text))
     if kind is None:
         raise BadInput(f"{path}: its columns are of no table that is known; expected those of {', '.join(_TABLES)}")
@@ -68,8 +69,13 @@ def _kind(columns: Sequence[str]) -> str | None:
     return next((kind for kind, (needed, _) in _TABLES.items() if set(needed) <= set(columns)), None)
 
 
+def _plain(text: str) -> str:
+    """Return a text without the mark of UTF-8, and with the line ends of here: spreadsheets write those of others."""
+    return text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
 def _columns(text: str) -> list[str]:
-    head = text[:_HEAD].lstrip("\ufeff")
+    head = text[:_HEAD]
     names = next(csv.reader(io.StringIO(head), delimiter=_delimiter(head)), [])
     return [_LAKE_NAMES.get(name.strip().lower(), name.strip().lower()) for name in names]
 
@@ -82,7 +88,6 @@ def _delimiter(text: str) -> str:
 
 def _rows(text: str, path: Path, *, needed: tuple[str, ...]) -> Iterator[_Row]:
     """Yield each row that is not blank; every needed cell is there."""
-    text = text.lstrip("\ufeff")
     reader = csv.reader(io.StringIO(text), delimiter=_delimiter(text[:_HEAD]), skipinitialspace=True)
     columns = _columns(text)
     next(reader)

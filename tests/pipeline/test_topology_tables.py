@@ -67,6 +67,17 @@ def test_a_pattern_of_a_job_is_that_of_its_paths(tmp_path: Path) -> None:
     assert [job.pattern for job in two.jobs] == ["all_to_all", "ring"]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_table_of_any_line_ends_is_read(tmp_path: Path, end: str) -> None:
+    ports = PORTS + "n3,mlx5_0,1,sw,swp3,400G\n"
+    jobs = "job,hosts\nA,n[1-3]\n"
+
+    found = cluster_of(tmp_path, *(text.replace("\n", end) for text in (ports, jobs)))
+
+    assert [job.job_id for job in found.jobs] == ["A"]
+    assert [link.a for link in found.links] == ["n1:mlx5_0/1", "n2:mlx5_0/1", "n3:mlx5_0/1"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
