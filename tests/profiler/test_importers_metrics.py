@@ -342,3 +342,17 @@ def test_other_names_are_not_traffic(name: str) -> None:
 )
 def test_the_time_in_a_name_is_found_or_not_made_up(name: str, t_s: float | None) -> None:
     assert time_in(name) == t_s
+
+
+def test_pods_of_one_name_in_two_namespaces_are_two_series(tmp_path: Path) -> None:
+    pods = [("a", 1), ("b", 2)]
+    line = 'container_network_receive_bytes_total{{interface="eth0",namespace="{}",node="n1",pod="worker-0"}} {} {}\n'
+    path = table(tmp_path, "".join(line.format(space, value, 1_700_000_000_000) for space, value in pods), "n1.prom")
+
+    counters, problems = read_counters(path)
+
+    assert problems == []
+    assert {(s.host, s.device, s.port): v.tolist() for s, _, v, _ in counters} == {
+        ("n1", "eth0", "a/worker-0"): [1],
+        ("n1", "eth0", "b/worker-0"): [2],
+    }

@@ -180,7 +180,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 PROMETHEUS: Final = Importer(
     name="prometheus",
-    version=2,
+    version=3,
     reads="answers of Prometheus (query_range JSON)",
     recognises=_recognises,
     read=_read,

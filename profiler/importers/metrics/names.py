@@ -27,6 +27,8 @@ class Metric:
         As in `profiler.store.Series`; a gauge is a rate in bytes/s.
     hosts, devices, ports
         Labels that name them, the first that is there counts. An ``hca`` is a description: a host and a device.
+    spaces
+        Labels within whose value the name of a port is the only one of its kind; it is put before it.
     width_bits
         Width at which the counter behind it wraps; 64 where the exporter keeps more than the device.
     """
@@ -39,6 +41,7 @@ class Metric:
     hosts: tuple[str, ...] = ("node", "nodename", "host", "hostname", "instance")
     devices: tuple[str, ...] = ("device",)
     ports: tuple[str, ...] = ()
+    spaces: tuple[str, ...] = ()
     width_bits: int = 64
 
 
@@ -97,7 +100,8 @@ _METRICS: Final[tuple[Metric, ...]] = (
     # cAdvisor, https://github.com/google/cadvisor: one network namespace, that of a pod.
     *_amounts(
         "container_network_{}_[]",
-        receive="receive", transmit="transmit", layer="netdev", devices=("interface",), ports=("pod", "id"),
+        receive="receive", transmit="transmit", layer="netdev",
+        devices=("interface",), ports=("pod", "id"), spaces=("namespace",),
     ),
     # snmp_exporter, IF-MIB of RFC 2863.
     *_both("ifHC{}Octets", receive="In", transmit="Out", layer="wire", devices=("ifName", "ifDescr", "ifIndex")),
@@ -156,7 +160,7 @@ def series_of(metric: Metric, labels: Mapping[str, str], *, name: str, host: str
     return Series(
         host=_host(_label(labels, metric.hosts)) or host,
         device=_device(_label(labels, metric.devices)) or "unknown",
-        port=_label(labels, metric.ports),
+        port=_port(labels, metric),
         direction=metric.direction,
         metric="bytes_per_s" if metric.kind == "gauge" else metric.metric,
         unit="bytes/s" if metric.kind == "gauge" else metric.metric,
@@ -170,6 +174,11 @@ def series_of(metric: Metric, labels: Mapping[str, str], *, name: str, host: str
 
 def _label(labels: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((labels[name] for name in names if labels.get(name)), "")
+
+
+def _port(labels: Mapping[str, str], metric: Metric) -> str:
+    port, space = _label(labels, metric.ports), _label(labels, metric.spaces)
+    return f"{space}/{port}" if port and space else port
 
 
 def _device(text: str) -> str:

@@ -177,7 +177,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 METRICS_PAGE: Final = Importer(
     name="metrics",
-    version=3,
+    version=4,
     reads="pages of metrics (Prometheus text, OpenMetrics)",
     recognises=_recognises,
     read=_read,
