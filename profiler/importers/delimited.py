@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -41,7 +41,12 @@ _NAMED: Final = 20
 def _read(source: Input, sink: Sink, options: Options) -> Coverage:
     table = open_table(source, delimiter=options.mapping.delimiter if options.mapping else None)
     mapping = options.mapping or _plain(table, source)
-    return _Reading(source, table, mapping=mapping, sink=sink, host=options.host or source.default_host).run()
+    reading = _Reading(source, table, mapping=mapping, sink=sink, host=options.host or source.default_host)
+    coverage = reading.run()
+    if options.mapping is not None:
+        for column in reading.not_found:
+            coverage.skip(f"counter {column}", "of the mapping: no column has its name, or another counter took it")
+    return coverage
 
 
 def _recognises(source: Input, head: bytes, options: Options) -> bool:
@@ -98,6 +103,7 @@ class _Reading:
         self._faults = Faults()
         self._last_feed: Feed | None = None
         self._coverage = Coverage()
+        self.not_found = _columns_not_found(mapping, self._chosen)
         self._check(mapping)
 
     def run(self) -> Coverage:
@@ -118,7 +124,7 @@ class _Reading:
         wanted = [self._time.column, *sorted(self._name_columns)]
         missing = [column for column in wanted if column not in self._table.columns]
         if not self._chosen:
-            missing += [counter.column for counter in mapping.counters]
+            missing += self.not_found
         if missing:
             raise BadInput(
                 f"{self._source.name}: no column {', '.join(missing)}, expected by mapping {mapping.name}; "
@@ -238,6 +244,12 @@ class _Reading:
                 f"{self._source.name}: {garbled.first}: not UTF-8, nor are others like it ({garbled.n_lines}); "
                 "convert the file, as with iconv"
             )
+
+
+def _columns_not_found(mapping: Mapping, chosen: Sequence[ChosenColumn]) -> list[str]:
+    """Return what a mapping calls the counters that no column was chosen for."""
+    found = {id(column.counter) for column in chosen}
+    return [counter.column for counter in mapping.counters if id(counter) not in found]
 
 
 def _holds_last(rows: NDArray[np.intp] | slice, n_rows: int) -> bool:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from profiler.errors import BadInput
-from profiler.importers import read_counters
+from profiler.importers import Options, ingest, read_counters, read_mapping
 from tests.profiler.tables import LEAF, PLAIN, first, read, table
 
 if TYPE_CHECKING:
@@ -163,3 +163,14 @@ def test_an_hour_that_summer_time_repeats_is_left_out_with_the_remedy(tmp_path: 
     assert counters[0][2].tolist() == [1, 4]
     assert "line 3: column when: '2023-10-29 02:30:00'" in problems[0]
     assert "write them in UTC, or with their offset" in problems[1]
+
+
+def test_a_counter_of_the_mapping_that_no_column_is_of_is_said(tmp_path: Path) -> None:
+    mapping = table(tmp_path, LEAF.replace('"out"\ndirection', '"otu"\ndirection', 1), "leaf.toml")
+    text = "when;switch;port;in;out\n1;s;p1;1;2\n2;s;p1;5;6\n"
+
+    options = Options(mapping=read_mapping(mapping))
+    (report,) = ingest(table(tmp_path, text), lake=tmp_path / "lake", options=options).inputs
+
+    assert report.coverage is not None
+    assert [item.what for item in report.coverage.skipped] == ["columns out", "counter otu"]
