@@ -6,11 +6,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
+from pipeline.cli.printer import CsvFlag, Format, JsonFlag, chosen_format, note, print_json, print_rows
+from profiler.errors import UsageError
+
+if TYPE_CHECKING:
+    from profiler.importers import IngestReport, InputReport
 
 __all__ = ["ingest"]
 
@@ -20,7 +24,11 @@ def ingest(
     lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake; made if missing or empty.")],
     input_format: Annotated[
         str | None,
-        typer.Option("--input-format", help="Importer to take, as the table names it; else by content."),
+        typer.Option(
+            "--input-format",
+            help="Importer to take, whatever the content: recorder, capture, nsys, sysfs, delimited, kineto, "
+            "nccl_inspector, flight_recorder, prometheus, sadf, perfquery, ethtool, collectl or metrics.",
+        ),
     ] = None,
     mapping: Annotated[
         str | None, typer.Option("--mapping", help="Columns of tables: a TOML file, or a name such as zhejianglab.")
@@ -39,7 +47,9 @@ def ingest(
             help="When a file without times was taken: its name, its modification, or the name if that tells.",
         ),
     ] = "auto",
-    output: FormatOption = Format.TABLE,
+    output: Annotated[
+        str, typer.Option("--format", help="How to print the answer: table, json or csv; or as --input-format.")
+    ] = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
 ) -> None:
@@ -60,8 +70,7 @@ def ingest(
 
         ssh node7 cat trace.json.gz | offbeat ingest - --lake lake --host node7
     """
-    from pipeline.cli.ingest_table import readable_row, summary
-    from profiler.importers import Options, read_mapping
+    from profiler.importers import IngestReport, Options, read_mapping
     from profiler.importers import ingest as ingest_inputs
     from profiler.units import parse_duration_s
 
@@ -72,22 +81,47 @@ def ingest(
         series_by=series_by,
         time_from=time_from,
     )
-    with _progress(files) as advance:
-        report = ingest_inputs(*files, lake=lake, options=options, format=input_format, advance=advance)
-    chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
-    if chosen is Format.JSON:
+    printed, importer = _formats(output, input_format)
+    chosen = chosen_format(printed, as_json=as_json, as_csv=as_csv)
+    found: list[InputReport] = []
+    try:
+        with _progress(files) as advance:
+            ingest_inputs(*files, lake=lake, options=options, format=importer, advance=advance, tell=found.append)
+    finally:  # of what was done before Ctrl-C all is said
+        if found:
+            _print(IngestReport(inputs=tuple(found)), output=chosen)
+    if any(report.is_faulty for report in found):
+        raise typer.Exit(1)
+
+
+def _formats(output: str, input_format: str | None) -> tuple[Format, str | None]:
+    """Return how to print the answer, and the importer to take; ``--format`` may name either."""
+    from profiler.importers import IMPORTERS
+
+    if output in set(Format):
+        return Format(output), input_format
+    if output not in IMPORTERS or input_format not in (None, output):
+        raise UsageError(
+            f"--format {output}: expected {', '.join(Format)} to print the answer, or one importer to take: "
+            f"{', '.join(IMPORTERS)}"
+        )
+    return Format.TABLE, output
+
+
+def _print(report: IngestReport, *, output: Format) -> None:
+    from pipeline.cli.ingest_table import readable_row, summary
+
+    if output is Format.JSON:
         print_json(report.to_dict())
     else:
-        rows = report.to_rows() if chosen is Format.CSV else [readable_row(found) for found in report.inputs]
-        print_rows(rows, output=chosen)
+        rows = report.to_rows() if output is Format.CSV else [readable_row(found) for found in report.inputs]
+        print_rows(rows, output=output)
     for found in report.inputs:
         if found.is_faulty:
             for problem in found.message.splitlines():
                 note(f"offbeat: {problem}")
     if len(report.inputs) > 1:
         note(f"offbeat: {summary(report)}")
-    if not report.is_complete:
-        raise typer.Exit(1)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from profiler.importers.importer import Options
 from profiler.importers.inputs import Input, Unread
 from profiler.importers.paths import inputs_of
 from profiler.importers.recorder import merge_recording, recordings_of, series_of
-from profiler.importers.registry import importer_of
+from profiler.importers.registry import importer_of, remedy_of
 from profiler.importers.report import IngestReport, InputReport, InputStatus
 from profiler.importers.snapshots import SnapshotGuard, held_near, is_named_by_time
 from profiler.importers.trees import tree_digest
@@ -39,6 +39,7 @@ def ingest(
     options: Options = Options(),  # noqa: B008 - frozen
     format: str | None = None,
     advance: Callable[[int], object] = int,
+    tell: Callable[[InputReport], object] = id,
 ) -> IngestReport:
     """Read inputs into a lake.
 
@@ -57,6 +58,8 @@ def ingest(
         Importer to take, whatever the content.
     advance
         Called with the number of bytes that each step has read.
+    tell
+        Called with what became of each input, as soon as that is known.
 
     Returns
     -------
@@ -76,11 +79,9 @@ def ingest(
     reports: list[InputReport] = []
     for path in paths:
         inputs = inputs_of(path, advance=advance)
-        found = list(_ingest_path(path, known, options=told, format=format, inputs=inputs, shared=shared))
-        if all(report.status == "skipped" for report in found):
-            message = f"{path}: nothing in it that an importer reads; name a file, or give --mapping"
-            found.append(InputReport(source=str(path), status="failed", message=message))
-        reports += found
+        for report in _ingest_path(path, known, options=told, format=format, inputs=inputs, shared=shared):
+            reports.append(report)
+            tell(report)
     note_clocks([report.coverage for report in reports])
     return IngestReport(inputs=tuple(reports))
 
@@ -94,18 +95,32 @@ def _ingest_path(
     format: str | None,
     shared: frozenset[str],
 ) -> Iterator[InputReport]:
+    """Yield what became of each input of a path, and that there was none, if there was none."""
+    statuses: set[InputStatus] = set()
     try:
         for source in inputs:
-            if isinstance(source, Unread):
-                yield _report_unread(source)
-            elif source.is_lake and source.path.samefile(known.lake.root):
-                yield InputReport(source=source.name, status="skipped", message="the lake that is being filled")
-            elif source.is_lake:
-                yield from _merge(source, known.lake)
-            else:
-                yield _ingest_input(with_host(source, shared=shared), known, options=options, format=format)
+            for report in _reports(source, known, options=options, format=format, shared=shared):
+                statuses.add(report.status)
+                yield report
     except (BadInput, LakeError) as error:
+        statuses.add("failed")
         yield InputReport(source=str(path), status="failed", message=str(error))
+    if statuses <= {"skipped"}:
+        message = f"{path}: nothing in it that an importer reads; name a file, or give --mapping"
+        yield InputReport(source=str(path), status="failed", message=message)
+
+
+def _reports(
+    source: Input | Unread, known: KnownSeries, *, options: Options, format: str | None, shared: frozenset[str]
+) -> Iterator[InputReport]:
+    if isinstance(source, Unread):
+        yield _report_unread(source)
+    elif source.is_lake and source.path.samefile(known.lake.root):
+        yield InputReport(source=source.name, status="skipped", message="the lake that is being filled")
+    elif source.is_lake:
+        yield from _merge(source, known.lake)
+    else:
+        yield _ingest_input(with_host(source, shared=shared), known, options=options, format=format)
 
 
 def _ingest_input(source: Input, known: KnownSeries, *, options: Options, format: str | None) -> InputReport:
@@ -188,10 +203,11 @@ def _store(name: str, lake: Lake, *, recording: Recording, read: Callable[[Sink]
 
 
 def _report_passed(source: Input) -> InputReport:
-    """Say of a file that no importer is for what it looks like."""
+    """Say of a file that no importer is for what it looks like, and how it could be read."""
     kind = kind_of(source.head())
     found = "is empty" if kind == "empty" else f"looks like {kind}"
-    return InputReport(source=source.name, status="skipped", message=f"no importer is for it; it {found}")
+    said = "; ".join(filter(None, (f"no importer is for it; it {found}", remedy_of(kind))))
+    return InputReport(source=source.name, status="skipped", message=said)
 
 
 def _report_unread(source: Unread) -> InputReport:

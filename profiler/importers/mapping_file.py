@@ -81,12 +81,15 @@ class _Section:
         if not isinstance(values, dict):
             raise BadInput(f"{where}: expected a table of keys, found {values!r}")
         self._values = dict(values)
+        self._known: list[str] = []
         self.where = where
 
     def has(self, key: str) -> bool:
+        self._known.append(key)
         return key in self._values
 
     def take(self, key: str, kind: type | tuple[type, ...], *, default: Any = None) -> Any:  # noqa: ANN401
+        self._known.append(key)
         if key not in self._values and default is not None:
             return default
         value = self._values.pop(key, None)
@@ -107,9 +110,8 @@ class _Section:
 
     def done(self) -> None:
         if self._values:
-            raise BadInput(
-                f"{self.where}: {next(iter(self._values))}: not a key that is known here; see the mapping guide"
-            )
+            known = ", ".join(sorted(set(self._known)))
+            raise BadInput(f"{self.where}: {next(iter(self._values))}: not a key that is known here; expected {known}")
 
 
 def _mapping(section: _Section, *, name: str) -> Mapping:

@@ -122,7 +122,7 @@ def _read_all(path: str | Path, options: Options, *, format: str | None, read: _
     except BadInput as error:
         problems.append(str(error))
     if not n_read:
-        nothing = f"{path}: holds no file that an importer reads; name a file, or give --format or --mapping"
+        nothing = f"{path}: holds no file that an importer reads; name one of its files, or give a mapping of tables"
         raise BadInput("\n".join(problems) or nothing)
     return sink, problems
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from profiler.importers.inputs import Input
 from profiler.importers.recorder import RECORDER
 
-__all__ = ["IMPORTERS", "importer_of"]
+__all__ = ["IMPORTERS", "importer_of", "remedy_of"]
 
 IMPORTERS: Final[dict[str, Importer]] = {
     "recorder": RECORDER,
@@ -52,6 +52,11 @@ _REMEDIES: Final = {
     **dict.fromkeys(COMPRESSIONS, "it is packed twice: unpack it once"),
 }
 """What to do with what can be read once it is changed."""
+
+
+def remedy_of(kind: str) -> str:
+    """Return what to do with a kind of content, so that it can be read; empty if there is nothing."""
+    return _REMEDIES.get(kind, "")
 
 
 def importer_of(source: Input, options: Options, *, forced: str | None = None) -> Importer | None:
@@ -86,8 +91,8 @@ def importer_of(source: Input, options: Options, *, forced: str | None = None) -
     kind = kind_of(head)
     if kind in ("text", "Parquet"):
         return DELIMITED
-    if kind in _REMEDIES:
-        raise BadInput(f"{source.name}: looks like {kind}; {_REMEDIES[kind]}")
+    if remedy := remedy_of(kind):
+        raise BadInput(f"{source.name}: looks like {kind}; {remedy}")
     found = "is empty" if kind == "empty" else f"looks like {kind}"
     known = ", ".join(importer.reads for importer in IMPORTERS.values())
     raise BadInput(f"{source.name}: {found}; give {known}, as they are or as gzip, zstd, xz, bzip2")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import importlib
 import io
 import json
 import subprocess
@@ -13,7 +15,7 @@ import pytest
 
 from pipeline.cli.ingest_table import readable_row
 from pipeline.cli.main import main
-from profiler.importers import Coverage, InputReport
+from profiler.importers import IMPORTERS, Coverage, InputReport
 from profiler.store import Lake
 from tests.data import ROOT
 from tests.profiler.frames import ethernet, ipv4, pcap, ports
@@ -21,6 +23,11 @@ from tests.profiler.frames import ethernet, ipv4, pcap, ports
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from profiler.importers import Options
+    from profiler.importers.importer import Importer
+    from profiler.importers.inputs import Input
+
+ingest_module = importlib.import_module("profiler.importers.ingest")
 TABLE = "t_ns,eth0.rx_bytes,note\n1000000000,1,x\n3000000000,3,y\n"
 FRAME = ethernet(ipv4(ports(1000, 2000), ("10.0.0.1", "10.0.0.2"), proto=6), 0x0800)
 
@@ -193,3 +200,71 @@ def test_several_inputs_end_with_how_many_became_what(
     assert streams.err.splitlines()[-1] == "offbeat: 5 inputs: 1 read, 2 skipped, 1 already there, 1 failed"
     assert "hidden; name it to have it read" in streams.out
     assert "no importer is for it; it looks like text" in streams.out
+
+
+def test_the_format_may_name_the_importer_or_how_to_print(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["ingest", str(table), "--lake", str(tmp_path / "lake"), "--format"]
+
+    assert main([*asked, "delimited"]) == 0
+    assert "columns note" in capsys.readouterr().out
+    assert main([*asked, "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "ingest"
+    assert main([*asked, "xml"]) == 2
+    assert "--format xml: expected table, json, csv to print the answer, or one importer" in capsys.readouterr().err
+    assert main([*asked, "metrics", "--input-format", "delimited"]) == 2
+
+
+def test_the_help_names_every_importer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ingest", "--help"]) == 0
+
+    told = capsys.readouterr().out.partition("--input-format")[2].partition("--mapping")[0]
+    assert set(IMPORTERS) <= set(told.replace(",", " ").replace(".", " ").split())
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_what_was_done_before_an_interrupt_is_said(
+    table: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    flags: list[str],
+) -> None:
+    good, bad = table.rename(tmp_path / "a.csv"), tmp_path / "b.csv"
+    bad.write_text("no,table\n")
+    read = ingest_module.importer_of
+
+    def interrupted(source: Input, options: Options, *, forced: str | None = None) -> Importer | None:
+        if source.name.endswith("c.csv"):
+            raise KeyboardInterrupt
+        return read(source, options, forced=forced)
+
+    monkeypatch.setattr(ingest_module, "importer_of", interrupted)
+    (tmp_path / "c.csv").write_text(TABLE)
+
+    code = main(["ingest", str(good), str(bad), str(tmp_path / "c.csv"), "--lake", str(tmp_path / "lake"), *flags])
+
+    streams = capsys.readouterr()
+    assert code == 130
+    assert "a.csv" in streams.out
+    assert "b.csv" in streams.out
+    assert "c.csv" not in streams.out
+    assert "first column is 'no'" in streams.err
+    assert streams.err.endswith("offbeat: 2 inputs: 1 read, 1 failed\noffbeat: interrupted\n")
+
+
+def test_a_file_of_a_folder_that_could_be_read_once_changed_is_told_how(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "dumps"
+    folder.mkdir()
+    (folder / "a.csv").write_text(TABLE)
+    (folder / "twice.gz").write_bytes(gzip.compress(gzip.compress(TABLE.encode())))
+    (folder / "wide.csv").write_bytes(TABLE.encode("utf-16"))
+
+    assert main(["ingest", str(folder), "--lake", str(tmp_path / "lake")]) == 0
+
+    printed = capsys.readouterr().out
+    assert "it is packed twice: unpack it once" in printed
+    assert "iconv -f UTF-16" in printed

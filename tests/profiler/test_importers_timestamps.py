@@ -76,3 +76,12 @@ def test_a_count_of_thousands_of_digits_is_named_and_the_rest_read(tmp_path: Pat
 
     assert [value.tolist() for _, _, value, _ in counters] == [[4]]
     assert "line 3: 'rx_bytes: 999" in problem
+
+
+def test_a_label_without_a_name_is_no_metric(tmp_path: Path) -> None:
+    text = PAGE + 'node_network_transmit_bytes_total{device="eth1",\t=evice="x"} 4\n'
+
+    counters, (problem,) = read_counters(table(tmp_path, text, f"n1-{T0_S}.prom"))
+
+    assert [series.device for series, _, _, _ in counters] == ["eth0"]
+    assert "line 2" in problem

@@ -152,7 +152,7 @@ def _metric(what: bytes) -> Labelled | None:
     """Return the name and the labels of a reading; None if they cannot be read."""
     try:
         families = list(text_string_to_metric_families(f"{what.decode()} 0\n"))
-    except ValueError:
+    except (ValueError, IndexError):  # as the parser raises for a label without a name
         return None
     samples = [sample for family in families for sample in family.samples]
     return Labelled.of(samples[0].name, samples[0].labels) if len(samples) == 1 else None
