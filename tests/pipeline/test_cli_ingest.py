@@ -21,6 +21,7 @@ from tests.data import ROOT
 from tests.profiler.frames import ethernet, ipv4, pcap, ports
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from profiler.importers import Options
@@ -233,7 +234,7 @@ def test_what_was_done_before_an_interrupt_is_said(
 ) -> None:
     good, bad = table.rename(tmp_path / "a.csv"), tmp_path / "b.csv"
     bad.write_text("no,table\n")
-    read = ingest_module.importer_of
+    read: Callable[..., Importer | None] = ingest_module.importer_of
 
     def interrupted(source: Input, options: Options, *, forced: str | None = None) -> Importer | None:
         if source.name.endswith("c.csv"):
