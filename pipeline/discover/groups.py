@@ -40,10 +40,13 @@ class Group:
 
 
 def beating_groups(ports: Sequence[SeenPort], spectra: Spectra) -> list[Group]:
-    """Return groups of the ports that beat alone, the clearest first; a port that beats with no other is one alone."""
+    """Return groups of the ports that beat alone, the clearest first; a port that beats with no other is one alone.
+
+    Ports of trunks, where that is known, make no groups: what they carry is several jobs'.
+    """
     # A port that several jobs share may have more lines than any of theirs, but beats less surely.
     clarity = line_energy(spectra) * np.array([(port.confidence or 0.0) ** 2 for port in ports])
-    left = [row for row in np.argsort(-clarity, kind="stable").tolist() if ports[row].beats]
+    left = [row for row in np.argsort(-clarity, kind="stable").tolist() if ports[row].beats and not ports[row].is_trunk]
     groups = []
     while left:
         group = grown(left[0], left, spectra=spectra, period_s=ports[left[0]].period_s)

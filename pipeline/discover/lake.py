@@ -10,6 +10,8 @@ import pyarrow.parquet as pq
 
 from pipeline.batch.compute import port_rate
 from pipeline.discover.fleet import gather
+from pipeline.discover.links import BEYOND
+from pipeline.discover.placing import HOST_TIER
 from pipeline.discover.ports import LEAST_SPAN_S, MAX_TICKS
 from pipeline.discover.result import Discovery, Skipped
 from pipeline.discover.search import find_jobs
@@ -19,7 +21,7 @@ from profiler.store.counters import read_counters
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from profiler.signals import RateSeries
@@ -63,7 +65,9 @@ def discover_lake(
     paths, broken = _sound_files(store)
     faults: dict[str, str] = {}
     rates = _rates(ports, paths, from_ns=_from_ns(store, len(ports), last_s=last_s), faults=faults)
-    found = find_jobs(gather(rates, on_port=lambda n_done: on_port(n_done, len(ports))))
+    trunks = _trunks(store, ports.values())
+    seen = gather(rates, on_port=lambda n_done: on_port(n_done, len(ports)))
+    found = find_jobs([replace(port, is_trunk=(port.host, port.device, port.port) in trunks) for port in seen])
     skipped = (replace(one, why=faults.get(one.label, one.why)) for one in found.skipped)
     return replace(found, skipped=(*broken, *skipped))
 
@@ -80,6 +84,13 @@ def _rates(
         if fault is not None:
             faults[" ".join(word for word in (rate.host, rate.device, rate.port, rate.direction) if word)] = fault
         yield rate
+
+
+def _trunks(store: Lake, ports: Iterable[Mapping[str, Any]]) -> set[tuple[str, str, str]]:
+    """Return the ports whose cable is known to lead from switch to switch."""
+    links = store.read("links").to_pylist()
+    between = {link["link_id"] for link in links if link["tier"] not in (None, HOST_TIER) and BEYOND not in link["b"]}
+    return {(port["host"], port["device"], port["port"]) for port in ports if port["link_id"] in between}
 
 
 def _sound_files(store: Lake) -> tuple[list[Path], list[Skipped]]:

@@ -9,7 +9,7 @@ from pipeline.topology.cluster import Link
 if TYPE_CHECKING:
     from pipeline.discover.result import Discovery, Member
 
-__all__ = ["is_own", "own_links"]
+__all__ = ["BEYOND", "is_own", "own_links"]
 
 BEYOND: Final = "beyond "
 MOST_OF_HOST: Final = 16

@@ -24,8 +24,8 @@ SCREEN_LOG_CHANCE: Final = float(np.log(0.02))
 """A job is tried on a port if chance would make it fit so well once in fifty."""
 MOST_TRIED: Final = 10
 """Jobs tried on one port together, the likeliest first: more are hardly told apart by one recording."""
-CLEAR_LOG_CHANCE: Final = float(np.log(1e-7))
-MATERIAL_LOG_CHANCE: Final = float(np.log(1e-5))
+CLEAR_LOG_CHANCE: Final = float(np.log(1e-6))
+MATERIAL_LOG_CHANCE: Final = float(np.log(1e-4))
 MATERIAL_FRAC: Final = 0.12
 """On a port of a group, another job's load counts if chance hardly makes it, or seldom, and it is so much of the own
 one."""

@@ -18,7 +18,7 @@ __all__ = ["Beat", "beat_alone", "beat_together"]
 
 SAME_FRAC: Final = 0.01
 """Periods of ports of one job, each found alone, differ by less."""
-MOST_TOGETHER: Final = 12
+MOST_TOGETHER: Final = 8
 """More ports make a common period hardly surer, and take longer."""
 UNTOLD: Final = 0.85
 """Confidence that ports beat together at one of several aliases: `profiler.ports` says no more of one of them."""

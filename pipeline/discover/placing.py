@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pipeline.discover.result import Discovery, FoundJob, Member
     from pipeline.topology.cluster import Direction
 
-__all__ = ["SOURCE", "placed"]
+__all__ = ["HOST_TIER", "SOURCE", "placed"]
 
 SOURCE: Final = "offbeat discover"
 """Source of the jobs in the lake that were found so."""

@@ -35,6 +35,7 @@ class SeenPort:
     ``rate_bps`` (float32) and ``known`` have shape (n_bins,), bin ``i`` from ``t0_s + i * dt_s`` on, in seconds after
     an instant that all ports share; ``read_hz`` (float16) is how often the counter was read over time, None if evenly.
     ``period_s``, ``confidence`` and ``n_periods`` are what the port shows alone, ``status`` and ``reason`` why.
+    ``is_trunk`` is whether its cable is known to lead from switch to switch, so that it is no job's own.
     """
 
     host: str
@@ -52,6 +53,7 @@ class SeenPort:
     confidence: float | None
     n_periods: int
     mean_bps: float
+    is_trunk: bool = False
 
     @property
     def label(self) -> str:

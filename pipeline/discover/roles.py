@@ -20,15 +20,17 @@ if TYPE_CHECKING:
     from pipeline.discover.ports import SeenPort
     from pipeline.discover.result import Role
 
-__all__ = ["job_of", "named"]
+__all__ = ["LOW_FRAC", "job_of", "named", "part_frac"]
 
 MOST_CONFIDENCE: Final = 0.999
 """No evidence from one recording is surer."""
-OWN_WEIGHT: Final = 0.3
+OWN_WEIGHT: Final = 0.2
 """A port that carries one job alone, and as much of it as one of the job's own ports, is one: ports of a job differ by
-less than twice, while a job that is sprayed over links puts a small part on each."""
+a few times at most, while a job that is sprayed over links puts a small part on each."""
 OWN_FRAC: Final = 0.5
 """So is a port whose traffic is mostly the job's."""
+LOW_FRAC: Final = 0.4
+"""A port that beats, but with so much less of its traffic than a port of the job's own does, carries other traffic."""
 
 
 def job_of(
@@ -48,17 +50,20 @@ def job_of(
         What each port carries, in order of ports.
     """
     own = {row: k for k, row in enumerate(group.rows)}
-    usual_bps = float(np.mean([ports[row].mean_bps for row in group.rows]))
+    loads = {row: load for row, of_port in enumerate(carried) for load in of_port if load.i_group == i_group}
+    usual = _Usual(
+        mean_bps=float(np.mean([ports[row].mean_bps for row in group.rows])),
+        share_frac=max((part_frac(ports[row], loads.get(row)) for row in group.rows), default=0.0),
+    )
     members = []
-    for row, port in enumerate(ports):
-        load = next((one for one in carried[row] if one.i_group == i_group), None)
+    for row in sorted(own.keys() | loads.keys()):
+        load = loads.get(row)
         n_others = len(carried[row]) - (load is not None)
         if row in own:
-            k = own[row]
-            known = _Known(lag_s=float(group.lag_s[k]), log_chance=float(group.log_chance[k]))
-            members.append(_own(port, load, known=known, usual_bps=usual_bps, n_others=n_others))
+            known = _Known(lag_s=float(group.lag_s[own[row]]), log_chance=float(group.log_chance[own[row]]))
+            members.append(_own(ports[row], load, known=known, usual=usual, n_others=n_others))
         elif load is not None:
-            members.append(_carrier(port, load, n_others=n_others))
+            members.append(_carrier(ports[row], load, usual=usual, n_others=n_others))
     return FoundJob(
         job="",
         period_s=beat.period_s,
@@ -66,6 +71,11 @@ def job_of(
         confidence=beat.confidence,
         members=tuple(members),
     )
+
+
+def part_frac(port: SeenPort, load: Load | None) -> float:
+    """Return which part of a port's traffic beats with a job, 0 where that is not known."""
+    return 0.0 if load is None or load.beat_bps is None else load.beat_bps / max(port.mean_bps, 1.0)
 
 
 def named(jobs: Iterable[FoundJob]) -> tuple[FoundJob, ...]:
@@ -94,26 +104,36 @@ class _Known:
     log_chance: float
 
 
-def _own(port: SeenPort, load: Load | None, *, known: _Known, usual_bps: float, n_others: int) -> Member:
-    """Return a port of the group; all that it moves is the job's, if no other job was found on it."""
-    is_own = n_others == 0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Usual:
+    """What ports of a group usually do: their mean rate, and the part of their traffic that beats, at most."""
+
+    mean_bps: float
+    share_frac: float
+
+
+def _own(port: SeenPort, load: Load | None, *, known: _Known, usual: _Usual, n_others: int) -> Member:
+    """Return a port of the group; all that it moves is the job's, if it is one of its own."""
+    is_own = n_others == 0 and not port.is_trunk and part_frac(port, load) >= LOW_FRAC * usual.share_frac
     part_bps = port.mean_bps if is_own or load is None else load.beat_bps
     return _member(
         port,
         role="port" if is_own else "uplink",
         lag_s=known.lag_s,
-        weight=port.mean_bps / max(usual_bps, 1.0) if load is None else load.weight,
+        weight=port.mean_bps / max(usual.mean_bps, 1.0) if load is None else load.weight,
         part_bps=part_bps,
         confidence=_confidence(known.log_chance),
     )
 
 
-def _carrier(port: SeenPort, load: Load, *, n_others: int) -> Member:
+def _carrier(port: SeenPort, load: Load, *, usual: _Usual, n_others: int) -> Member:
     """Return a port that was found to carry the job; one of its own, if it carries much of it, or little else."""
-    is_much = load.weight >= OWN_WEIGHT or (load.beat_bps or 0.0) >= OWN_FRAC * port.mean_bps
+    frac = part_frac(port, load)
+    is_much = frac >= OWN_FRAC or load.weight >= OWN_WEIGHT
+    is_low = port.beats and frac < LOW_FRAC * usual.share_frac
     return _member(
         port,
-        role="port" if n_others == 0 and is_much else "uplink",
+        role="port" if n_others == 0 and is_much and not is_low and not port.is_trunk else "uplink",
         lag_s=load.lag_s,
         weight=load.weight,
         part_bps=load.beat_bps,

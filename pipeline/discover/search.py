@@ -15,7 +15,7 @@ from pipeline.discover.loads import Load, Loads
 from pipeline.discover.periods import Beat, beat_alone
 from pipeline.discover.ports import MAX_TICKS, QUIET
 from pipeline.discover.result import Discovery, Skipped
-from pipeline.discover.roles import job_of, named
+from pipeline.discover.roles import LOW_FRAC, job_of, named, part_frac
 from pipeline.discover.spectra import Spectra, fleet_spectra
 from pipeline.discover.templates import template_of
 from pipeline.discover.ticks import MIN_TICKS, common_ticks
@@ -72,11 +72,11 @@ def _searched(ports: Sequence[SeenPort], spectra: Spectra, *, skipped: list[Skip
     loads = Loads(ports, spectra)
     groups = [group for group in beating_groups(ports, spectra) if group.template.tells]
     groups = _own_beats(groups, loads)
-    groups = _purified(groups, loads.of(groups), spectra=spectra)
+    groups = _purified(ports, groups, loads.of(groups), spectra=spectra)
     carried = loads.of(groups)
     known = [_Known(group=group, beat=beat_alone([ports[row] for row in group.rows])) for group in groups]
     taken = {row for group in groups for row in group.rows}
-    free = [row for row in range(len(ports)) if row not in taken and not carried[row]]
+    free = [row for row, of_port in enumerate(carried) if row not in taken and not of_port and not ports[row].is_trunk]
     weak, reasons = weak_groups(ports, spectra, rows=free)
     known += [_Known(group=group, beat=beat) for group, beat in weak]
     if weak:
@@ -95,11 +95,19 @@ def _own_beats(groups: list[Group], loads: Loads) -> list[Group]:
     return [group for i, group in enumerate(groups) if i not in blends]
 
 
-def _purified(groups: list[Group], carried: list[list[Load]], *, spectra: Spectra) -> list[Group]:
-    """Return the groups without ports that carry others too, where any port is left."""
+def _purified(
+    ports: Sequence[SeenPort], groups: list[Group], carried: list[list[Load]], *, spectra: Spectra
+) -> list[Group]:
+    """Return the groups without ports that carry others too, or much else, where any port is left."""
     purer = []
     for i, group in enumerate(groups):
-        pure = [k for k, row in enumerate(group.rows) if all(one.i_group == i for one in carried[row])]
+        own = [next((load for load in carried[row] if load.i_group == i), None) for row in group.rows]
+        fracs = [part_frac(ports[row], load) for row, load in zip(group.rows, own, strict=True)]
+        pure = [
+            k
+            for k, row in enumerate(group.rows)
+            if all(one.i_group == i for one in carried[row]) and fracs[k] >= LOW_FRAC * max(fracs)
+        ]
         purer.append(group if len(pure) in (0, len(group.rows)) else _only(group, pure, spectra=spectra))
     return purer
 

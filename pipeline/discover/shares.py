@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import scipy.fft
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.stats import t as student
 
 from pipeline.discover.spectra import transform
 from pipeline.discover.ticks import on_ticks
@@ -29,12 +29,15 @@ __all__ = ["Carried", "Reference", "carried", "likely", "reference_of", "unexpla
 
 MAX_CHANCE: Final = 5e-3
 """What is less likely than this is looked at; how many ports do as well decides (`likely`)."""
-MAX_FALSE_FRAC: Final = 0.001
+MAX_FALSE_FRAC: Final = 0.003
 """Of the ports that are said to carry a job, at most this part is expected not to."""
 MIN_STEADINESS: Final = 3.0
 """Parts of the recording must agree on a share, to a third of it."""
 MAX_BETTER_Z: Final = 1.5
 """A job that is carried fits where it stands; by so many standard deviations noise makes another shift look better."""
+N_FREE: Final = 60
+"""Degrees of freedom of a spread that is taken from a hundred shifts, of which a tapered spectrum ties three together,
+each with a real and an imaginary part."""
 N_ROUNDS: Final = 3
 """Shares and noise are found in turn, each from the other, so many times."""
 SINGULAR: Final = 1e-9
@@ -190,8 +193,8 @@ def carried(
         if weight <= 0 or not own.any():
             continue
         z = fit_z(own, rest, share=float(weight), noise=noise)
-        n_looks = len(references) * (1 + 2 * abs(lag_s) / ticks.dt_s)
-        log_chance = min(0.0, float(np.log(n_looks) + norm.logsf(z)))
+        n_looks = 1 + 2 * abs(lag_s) / ticks.dt_s
+        log_chance = min(0.0, float(np.log(n_looks) + student.logsf(z, N_FREE)))
         alone = rest + weight * own
         if log_chance > np.log(MAX_CHANCE) or z < in_phase(own, alone, noise=noise) * z - MAX_BETTER_Z:
             continue
