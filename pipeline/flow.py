@@ -74,7 +74,15 @@ def analyze(
         plan=plan,
         faults=measured.faults,
         n_profiled=measured.n_profiled,
-        skipped=(*unplaced, *omissions(jobs=measured.jobs, ports=measured.ports, profiles=measured.profiles)),
+        skipped=(
+            *unplaced,
+            *omissions(
+                jobs=measured.jobs,
+                ports=measured.ports,
+                profiles=measured.profiles,
+                n_links=store.read("links").num_rows,
+            ),
+        ),
     )
     store.replace_all(analysis.to_tables())
     return analysis

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.analysis import Skipped
 from profiler.units import format_duration
@@ -13,14 +13,24 @@ if TYPE_CHECKING:
 
 __all__ = ["omissions"]
 
+_NO_CLUSTER: Final = Skipped(
+    what="links and jobs",
+    why="not known: give a cluster file with links, capacities and jobs, --cluster cluster.toml",
+)
+_NO_JOBS: Final = Skipped(
+    what="jobs",
+    why="links are known, and no job that runs on them: give a file with jobs and their hosts too, --cluster jobs.csv",
+)
+
 
 def omissions(
     *,
     jobs: Sequence[Mapping[str, Any]],
     ports: Sequence[Mapping[str, Any]],
     profiles: Mapping[int, TrafficProfile],
+    n_links: int,
 ) -> tuple[Skipped, ...]:
-    """Return jobs without a period, ports that no link accounts for, and, without links, ports without a period.
+    """Return jobs without a period, ports that no link accounts for, and, without jobs, ports without a period.
 
     Parameters
     ----------
@@ -30,14 +40,13 @@ def omissions(
         Rows of query ``series_by_port``.
     profiles
         By series id, of every port.
+    n_links
+        Links that are known.
     """
     if jobs:
         return (*_without_period(jobs), *_without_link(ports, profiles))
-    cluster = Skipped(
-        what="links and jobs",
-        why="not known: give a cluster file with links, capacities and jobs, --cluster cluster.toml",
-    )
-    return (cluster, *_silent(ports, profiles))
+    unknown = _NO_JOBS if n_links else _NO_CLUSTER
+    return (unknown, *_silent(ports, profiles))
 
 
 def _without_period(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Skipped]:

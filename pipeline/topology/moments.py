@@ -57,7 +57,7 @@ def readable_moment(t_ns: int) -> str:
     return f"{_EPOCH + timedelta(seconds=t_ns // NS_PER_S):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def is_within(t_ns: int | None, from_ns: int | None, to_ns: int | None) -> bool:
+def is_within(t_ns: int | None, *, from_ns: int | None, to_ns: int | None) -> bool:
     """Return whether something holds at a time; without a time, whether it still does."""
     if t_ns is None:
         return to_ns is None

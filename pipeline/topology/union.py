@@ -26,7 +26,7 @@ def unite_links(parts: Sequence[Facts], *, at_ns: int | None) -> tuple[list[Link
     for part in parts:
         for link in part.links:
             what = f"link {link.link_id}"
-            if not is_within(at_ns, link.valid_from_ns, link.valid_to_ns):
+            if not is_within(at_ns, from_ns=link.valid_from_ns, to_ns=link.valid_to_ns):
                 why = _when(at_ns, link.valid_from_ns, link.valid_to_ns)
                 omissions.append(Omission(what=what, why=f"{part.source}: it {why}"))
                 continue
@@ -48,7 +48,7 @@ def unite_jobs(parts: Sequence[Facts], *, at_ns: int | None) -> tuple[list[Known
     for part in parts:
         for job in part.jobs:
             what = f"job {job.job_id}"
-            if not is_within(at_ns, job.start_ns, job.end_ns):
+            if not is_within(at_ns, from_ns=job.start_ns, to_ns=job.end_ns):
                 why = _when(at_ns, job.start_ns, job.end_ns)
                 omissions.append(Omission(what=what, why=f"it {why}; see {job.place}"))
                 continue

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from profiler.errors import BadInput
 from profiler.importers.cells import Cells, counts, times
+from profiler.importers.clocks import is_undated
 from profiler.importers.columns import ChosenColumn, chosen_columns, rows_by_name
 from profiler.importers.contents import kind_of
 from profiler.importers.coverage import Coverage
@@ -20,7 +21,7 @@ from profiler.importers.importer import Importer, Options
 from profiler.importers.mapping import TIME_UNITS, Mapping, plain_mapping
 from profiler.importers.tables import open_table
 from profiler.importers.text_table import split_header
-from profiler.importers.timeunits import mistaken_unit
+from profiler.importers.timeunits import dated_unit, mistaken_unit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -163,6 +164,9 @@ class _Reading:
                 f"like {looks_like}: as {unit} they would be {np.median(np.diff(np.unique(t_ns))):g} ns apart; give a "
                 f"--mapping with unit = {looks_like!r}, or name the column t_s if it is in s"
             )
+        if t_ns.size and is_undated(int(t_ns.max())) and (likely := dated_unit(np.sort(t_ns), unit)):
+            why = f"in {unit}, times such as {t_ns[0] // TIME_UNITS[unit]} are of 1970; in {likely} they were of today"
+            self._coverage.skip("clock", why)
 
     def _cells(self, block: Block, column: str, convert: Callable[[pa.Array], Cells]) -> Cells:
         try:

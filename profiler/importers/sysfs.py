@@ -78,7 +78,11 @@ def _take(
 ) -> None:
     if not port.is_up:
         coverage.skip(port.name, "its link is down")
+        n_files = len(_counter_files(port, collector))
+        coverage.n_read += n_files
+        coverage.leave_out("link is down", n_files)
         return
+    _tell_others(port, collector, coverage)
     try:
         counters, broken = open_counters(port, collector, host=host)
     except NotHere:
@@ -101,6 +105,21 @@ def _take(
             readings.add(counter.series, t_ns=t_ns, value=value)
         finally:
             counter.close()
+
+
+def _tell_others(port: Source, collector: Collector, coverage: Coverage) -> None:
+    """Count the counters of a port that no series is made of."""
+    known = {port.folder / spec.file for spec in collector.counters}
+    others = [file.name for file in _counter_files(port, collector) if file not in known]
+    if others:
+        coverage.n_read += len(others)
+        coverage.leave_out("no traffic", len(others))
+        coverage.skip(f"counters of {port.name} ({len(others)})", f"no traffic of a port, such as {others[0]}")
+
+
+def _counter_files(port: Source, collector: Collector) -> list[Path]:
+    folders = sorted({(port.folder / spec.file).parent for spec in collector.counters})
+    return [file for folder in folders for file in sorted(folder.glob("*")) if file.is_file()]
 
 
 def _parameters(options: Options) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from profiler.importers.mapping import TIME_UNITS
 
-__all__ = ["mistaken_unit"]
+__all__ = ["dated_unit", "mistaken_unit"]
 
 _FIRST_S: Final = 1_200_000_000
 _LAST_S: Final = 2_200_000_000
@@ -40,6 +40,24 @@ def mistaken_unit(t_ns: NDArray[np.int64], unit: str) -> str | None:
     times_ns = np.unique(t_ns)
     if times_ns.size < 2 or np.median(np.diff(times_ns)) >= _FASTEST_POLL_NS:
         return None
+    return dated_unit(times_ns, unit)
+
+
+def dated_unit(times_ns: NDArray[np.int64], unit: str) -> str | None:
+    """Return the other unit in which times are dates of our time; None if there is none.
+
+    Parameters
+    ----------
+    times_ns
+        Times as they were read, sorted, shape (n_rows,), of one row at least.
+    unit
+        What they were read as.
+
+    Examples
+    --------
+    >>> dated_unit(np.array([1_700_000_000]) * 10**6, "ms")
+    's'
+    """
     first, last = int(times_ns[0]) // TIME_UNITS[unit], int(times_ns[-1]) // TIME_UNITS[unit]
     for other, other_ns in TIME_UNITS.items():
         per_s = TIME_UNITS["s"] // other_ns

@@ -6,9 +6,11 @@ import json
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import pytest
 
 from pipeline.cli.main import main
 from pipeline.clusters import know_cluster
+from pipeline.omissions import omissions
 from pipeline.topology import read_cluster
 from profiler.schema import arrow_schema
 from tests.pipeline.clusterfiles import put
@@ -16,8 +18,6 @@ from tests.pipeline.lakes import T0_NS, make_lake, port
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from profiler.store import Lake
 
@@ -111,3 +111,10 @@ def test_jobs_are_those_of_the_lakes_last_sample(tmp_path: Path) -> None:
 
     assert lake.read("jobs")["job_id"].to_pylist() == ["now"]
     assert {skipped.what for skipped in found} == {"link spare", "job ended", "job next"}
+
+
+@pytest.mark.parametrize(("n_links", "what"), [(0, "links and jobs"), (2, "jobs")])
+def test_what_a_cluster_lacks_is_said_and_not_what_it_has(n_links: int, what: str) -> None:
+    (found,) = omissions(jobs=[], ports=[], profiles={}, n_links=n_links)
+
+    assert found.what == what

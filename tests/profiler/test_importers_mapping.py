@@ -174,3 +174,15 @@ def test_a_counter_of_the_mapping_that_no_column_is_of_is_said(tmp_path: Path) -
 
     assert report.coverage is not None
     assert [item.what for item in report.coverage.skipped] == ["columns out", "counter otu"]
+
+
+@pytest.mark.parametrize(("first", "whats"), [(1_700_000_000, ["clock"]), (1_700_000_000_000, []), (1_000, [])])
+def test_times_that_another_unit_makes_dates_are_said_to_be(tmp_path: Path, first: int, whats: list[str]) -> None:
+    mapping = table(tmp_path, LEAF, "leaf.toml")
+    text = f"when;switch;port;in;out\n{first};s;p1;1;2\n{first + 1};s;p1;5;6\n"
+
+    options = Options(mapping=read_mapping(mapping))
+    (report,) = ingest(table(tmp_path, text), lake=tmp_path / "lake", options=options).inputs
+
+    assert report.coverage is not None
+    assert [item.what for item in report.coverage.skipped] == whats

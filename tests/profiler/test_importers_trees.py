@@ -114,6 +114,20 @@ def test_a_port_that_is_down_is_passed_over_and_said(tmp_path: Path) -> None:
         read_counters(tmp_path)
 
 
+def test_counters_that_are_no_traffic_are_counted_and_named(tmp_path: Path) -> None:
+    tree = save_tree(tmp_path / f"n1-{T0_S}", 5)
+    for name in ("symbol_error", "link_downed"):
+        (tree / "class" / "infiniband" / "mlx5_0" / "ports" / "1" / "counters" / name).write_text("0\n")
+
+    (report,) = ingest(tree, lake=tmp_path / "lake").inputs
+
+    coverage = report.coverage
+    assert (coverage.n_read, coverage.n_kept, dict(coverage.left_out)) == (6, 4, {"no traffic": 2})
+    assert ("counters of mlx5_0:1 (2)", "no traffic of a port, such as link_downed") in [
+        (item.what, item.why) for item in coverage.skipped
+    ]
+
+
 def test_each_snapshot_goes_into_a_lake_once(tmp_path: Path) -> None:
     trees = [save_tree(tmp_path / f"n1-{T0_S + i}", 100) for i in range(2)]
     lake = Lake.open(tmp_path / "lake", create=True)
