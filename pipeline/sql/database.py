@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -18,7 +19,7 @@ from pipeline.sql.functions import make_kernels
 from pipeline.sql.relations import Source, make_relations
 from pipeline.sql.statements import check_reads, split_statements
 from pipeline.sql.worker import Worker
-from profiler.errors import LakeError, UsageError
+from profiler.errors import UsageError
 from profiler.schema import TABLES
 from profiler.store import Lake
 
@@ -64,29 +65,19 @@ class Database:
     def __init__(
         self, sources: Mapping[str, Source], *, memory_limit: str = MEMORY_LIMIT, threads: int | None = None
     ) -> None:
-        self._spill = tempfile.TemporaryDirectory(prefix="offbeat-sql-", ignore_cleanup_errors=True)
-        try:
-            self._connection = _connect(self._spill.name, memory_limit=memory_limit, threads=threads)
-        except UsageError:
-            self._spill.cleanup()
-            raise
-        self._worker = Worker(self._connection)
         self._reader: pa.RecordBatchReader | None = None
-        try:
+        with ExitStack() as resources:
+            spill = resources.enter_context(
+                tempfile.TemporaryDirectory(prefix="offbeat-sql-", ignore_cleanup_errors=True)
+            )
+            self._connection = _connect(spill, memory_limit=memory_limit, threads=threads)
+            resources.callback(self._connection.close)
+            self._worker = Worker(self._connection)
+            resources.callback(self._worker.close)
             make_relations(self._connection, sources)
             make_kernels(self._connection)
-        except LakeError:
-            self.close()
-            raise
-        readable = [
-            str(path.resolve()) for source in sources.values() if isinstance(source, Sequence) for path in source
-        ]
-        self._connection.execute("set allowed_paths = ?", [readable])
-        self._connection.execute("set enable_external_access = false")
-        # It is asked for, not drawn on stdout amid the answer.
-        self._connection.execute("set enable_progress_bar = true")
-        self._connection.execute("set enable_progress_bar_print = false")
-        self._connection.execute("set lock_configuration = true")
+            _lock(self._connection, sources)
+            self._resources = resources.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -99,9 +90,7 @@ class Database:
     def close(self) -> None:
         """Close the connection and remove what it spilled to disk."""
         self._give_up()
-        self._worker.close()
-        self._connection.close()
-        self._spill.cleanup()
+        self._resources.close()
 
     def run(self, name: str, **parameters: Any) -> pa.Table:  # noqa: ANN401 - of each parameter's declared type
         """Run a named query and return its rows; a parameter that is not given has the value its header tells.
@@ -203,6 +192,17 @@ def _connect(spill: str, *, memory_limit: str, threads: int | None) -> duckdb.Du
         return duckdb.connect(config=config)
     except duckdb.Error as error:
         raise UsageError(f"memory {memory_limit!r}: {error}; give a size such as 4GB") from None
+
+
+def _lock(connection: duckdb.DuckDBPyConnection, sources: Mapping[str, Source]) -> None:
+    """Let a connection read the files of its tables and nothing else, for good."""
+    readable = [str(path.resolve()) for source in sources.values() if isinstance(source, Sequence) for path in source]
+    connection.execute("set allowed_paths = ?", [readable])
+    connection.execute("set enable_external_access = false")
+    # It is asked for, not drawn on stdout amid the answer.
+    connection.execute("set enable_progress_bar = true")
+    connection.execute("set enable_progress_bar_print = false")
+    connection.execute("set lock_configuration = true")
 
 
 def open_lake(

@@ -84,7 +84,7 @@ def make_kernels(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the functions that are compiled Python, for as long as the connection is open."""
     connection.create_function(
         _COMPAT.name,
-        score_columns,
+        lambda a, b, capacity_bps: score_columns(a, b, capacity_bps=capacity_bps),
         [PROFILE_TYPE, PROFILE_TYPE, "double"],
         SCORE_TYPE,
         type=PythonUDFType.ARROW,

@@ -28,7 +28,7 @@ _N_KEPT: Final = 10_000
 _Key = tuple[float, float | None, tuple[tuple[float | None, ...], ...]]
 
 
-def score_columns(a: pa.ChunkedArray, b: pa.ChunkedArray, capacity_bps: pa.ChunkedArray) -> pa.Array:
+def score_columns(a: pa.ChunkedArray, b: pa.ChunkedArray, *, capacity_bps: pa.ChunkedArray) -> pa.Array:
     """Return the scores of two profiles on a link, a row each; null where an argument is.
 
     Parameters

@@ -10,5 +10,11 @@
 create macro fold_s(t_ns, period_s, anchor_ns := 0) as
 case
     when period_s > 0
-        then (cast(t_ns - anchor_ns as double) % (period_s * 1e9) + period_s * 1e9) % (period_s * 1e9) / 1e9
+        then (
+            cast(t_ns - anchor_ns as double) % (period_s * 1e9)
+            + case
+                when cast(t_ns - anchor_ns as double) % (period_s * 1e9) < 0 then period_s * 1e9
+                else 0
+            end
+        ) / 1e9
 end

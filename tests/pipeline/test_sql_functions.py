@@ -120,7 +120,7 @@ def test_steps_of_a_counter_are_those_of_signals(database: Database, reads: list
     assert [of_time[t] for t in truth.edges_ns[1:].tolist()] == truth.delta_bytes.tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     offset_ns=st.integers(-(10**15), 10**15),
     period_ns=st.integers(1000, 10**12),
