@@ -74,13 +74,13 @@ def check_lake(lake: Lake, *, advance: Callable[[int], object] = int) -> LakeChe
         If the manifest itself cannot be read.
     """
     with Manifest(lake.root, mode="ro") as manifest:
-        damages, entries, known = manifest.damages(), manifest.entries(), manifest.unlisted()
+        damages, entries, known = manifest.damages(), manifest.entries(), manifest.not_counting()
     faults, spans = _read_all(lake.root, entries, advance=advance)
     known.update(entry.path for entry in entries)
     strays = {path: name for path, name in _files(lake.root) if name not in known}
     with Manifest(lake.root, mode="ro") as manifest:  # what was sealed or replaced while the files were read
-        counting, unlisted = {entry.path for entry in manifest.entries()}, manifest.unlisted()
-    known = counting | unlisted
+        counting, others = {entry.path for entry in manifest.entries()}, manifest.not_counting()
+    known = counting | others
     problems = [f"{lake.root / path}: {fault}" for path, fault in faults.items() if path in counting]
     problems += [
         f"{path}: not in the manifest; no part of the lake, delete it"
@@ -92,7 +92,7 @@ def check_lake(lake: Lake, *, advance: Callable[[int], object] = int) -> LakeChe
         n_rows=sum(entry.n_rows for entry in entries),
         n_bytes=sum(entry.n_bytes for entry in entries),
         problems=(*damages, *problems),
-        notes=(*_waiting(unlisted), *_told(find_overlaps(spans))),
+        notes=(*_waiting(others), *_told(find_overlaps(spans))),
     )
 
 
@@ -156,8 +156,8 @@ def _files(root: Path) -> Iterator[tuple[Path, str]]:
                 yield path, str(final_path(path).relative_to(root))
 
 
-def _waiting(unlisted: set[str]) -> list[str]:
-    return [f"{len(unlisted)} files do not count: being written, or waiting to be swept"] if unlisted else []
+def _waiting(paths: set[str]) -> list[str]:
+    return [f"{len(paths)} files do not count: being written, or waiting to be swept"] if paths else []
 
 
 def _told(overlaps: Iterable[Overlap]) -> list[str]:

@@ -177,9 +177,12 @@ class Manifest:
         found = [text for (text,) in self._rows("pragma integrity_check(10)")]
         return [] if found == ["ok"] else [f"{self._path}: {text}; {DAMAGED}" for text in found]
 
-    def unlisted(self) -> set[str]:
-        """Return the paths that do not count: those being written, and those not yet swept."""
-        return {path for (path,) in self._rows("select path from unlisted")}
+    def not_counting(self) -> set[str]:
+        """Return the paths that do not count: being written, of a try that is not complete, or not yet swept."""
+        sealed = self._rows(
+            "select path from files join recordings using (recording_id) where attempt <> visible_attempt"
+        )
+        return {path for (path,) in (*sealed, *self._rows("select path from unlisted"))}
 
     def compact(self, paths: Sequence[str], segment: Segment, *, row: Mapping[str, Any]) -> bool:
         """Put one announced file in the place of several, as a recording of its own; False if one is gone meanwhile."""

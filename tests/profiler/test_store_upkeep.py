@@ -295,6 +295,27 @@ def test_a_check_is_not_misled_by_a_file_sealed_meanwhile(lake: Lake) -> None:
     assert check_lake(lake, advance=write_once).problems == ()
 
 
+def cut_short(lake: Lake) -> None:
+    """Seal a reading, and be interrupted."""
+    cut = Recording(recording_id=recording_id("cut", parser="test", parser_version=1), source="cut", format="test")
+    with lake.writer(cut) as writer:
+        writer.add_series(series(0))
+        writer.write_samples(series(0).series_id, [T0_NS + 9000 * NS], [1])
+        writer.seal()
+        raise KeyboardInterrupt
+
+
+def test_files_of_a_second_try_that_was_cut_short_are_no_strays(lake: Lake) -> None:
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            cut_short(lake)
+
+    found = check_lake(lake)
+
+    assert found.problems == ()
+    assert found.notes[0].startswith("1 files do not count")
+
+
 def test_what_a_killed_writer_left_behind_is_no_stray_and_what_nobody_announced_is(lake: Lake) -> None:
     left = lake.files("samples")[0].with_name(".left-by-nobody.parquet.tmp")
     left.write_bytes(b"PAR1")
