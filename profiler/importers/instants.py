@@ -18,11 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["Instants", "host_of", "whole_ns"]
 
 _NS_PER_US: Final = 1000
+_FAR_S: Final = 1e12
+"""In s since the epoch, or before it: no table holds such a time, nor any beyond."""
 
 
 def whole_ns(t_s: float) -> int:
-    """Return a time of today, given in s since the epoch, in ns, to the microsecond that a float can tell."""
-    return round(t_s * 1e6) * _NS_PER_US
+    """Return a time of today, given in s since the epoch, in ns, to the microsecond that a float can tell.
+
+    One that no table holds, however far, becomes one that none holds.
+    """
+    return round(min(max(-_FAR_S, t_s), _FAR_S) * 1e6) * _NS_PER_US
 
 
 class Instants:

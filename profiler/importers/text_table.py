@@ -55,8 +55,8 @@ class TextBlock:
 
     def line_of_record(self, number: int) -> int:
         """Return the number of the line of a record, blank lines included."""
-        lines = (i for i, line in enumerate(self.text.split(b"\n")) if line.strip(b"\r"))
-        return self.first_line + next(itertools.islice(lines, number - 1, None))
+        lines = (i for i, line in enumerate(self.text.splitlines()) if line)
+        return self.first_line + next(itertools.islice(lines, number - 1, None), 0)
 
 
 def split_header(head: bytes, *, delimiter: str | None = None, name: str = "table") -> tuple[list[str], str]:

@@ -105,3 +105,41 @@ def test_what_is_not_utf8_in_a_column_that_is_not_read_is_no_fault(tmp_path: Pat
 
     assert problems == []
     assert counters[0][2].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("when", ["1e308", "-1e308", "999999999999999999"])
+def test_a_time_of_a_metric_that_no_table_holds_is_left_out(tmp_path: Path, when: str) -> None:
+    line = 'node_network_transmit_bytes_total{{device="eth0"}} 4 {}\n'
+    page = table(tmp_path, line.format(1_700_000_000_000) + line.format(when), "page.prom")
+    values = f'[[1700000000, "4"], [{when}, "5"]]'
+    metric = '{"__name__": "node_network_transmit_bytes_total", "device": "eth0"}'
+    answer = table(
+        tmp_path,
+        f'{{"status": "success", "data": {{"resultType": "matrix", "result": [{{"metric": {metric}, '
+        f'"values": {values}}}]}}}}',
+        "answer.json",
+    )
+
+    for path in (page, answer):
+        ((_, t_ns, value, _),), problems = read_counters(path)
+        assert (t_ns.tolist(), value.tolist(), problems) == ([T0_NS], [4], [])
+
+
+def test_a_name_of_a_metric_with_a_comma_in_it_is_no_metric(tmp_path: Path) -> None:
+    line = 'node_network_transmit_bytes{}total{{device="eth0"}} {} 1700000000000\n'
+
+    ((_, _, value, _),), (problem,) = read_counters(
+        table(tmp_path, line.format("_", 4) + line.format(",", 5), "p.prom")
+    )
+
+    assert value.tolist() == [4]
+    assert "line 2" in problem
+
+
+def test_rows_that_end_as_those_of_old_spreadsheets_are_counted_as_lines(tmp_path: Path) -> None:
+    text = "t_ns,eth0.rx_bytes\n1000,1\r2000,2\r3000,3,9\r4000,x\n"
+
+    counters, problems = read_counters(table(tmp_path, text))
+
+    assert counters[0][2].tolist() == [1, 2]
+    assert [problem.partition(": ")[2].partition(":")[0] for problem in problems] == ["line 5", "line 4"]

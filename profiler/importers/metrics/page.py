@@ -98,7 +98,7 @@ class _Page:
                 self._readings.learn(node.metric)
             return
         reading = self._reading(line)
-        if reading is None:
+        if reading is None or (name is not None and reading.metric.name != name[0].decode("ascii")):
             self._coverage.n_read += name is None
             self._coverage.leave_out("no metric", 1)
             self._first_wrong = self._first_wrong or f"line {i_line}: {line[:60]!r}"
