@@ -79,14 +79,12 @@ class LiveSources:
         found: list[Source | Probe] = []
         if self.ifaces or self.devices or not self.is_named:
             found += find_sources(sys_root, ifaces=self.ifaces, devices=self.devices)
-        for driver in self.drivers:
-            interface, _, names = driver.partition(":")
-            chosen = [name.strip() for name in names.split(",") if name.strip()]
-            found.append(EthtoolProbe(interface, host=host, interval_s=interval_s, names=chosen))
+        for interface, names in dict.fromkeys(map(_interface_and_names, self.drivers)):
+            found.append(EthtoolProbe(interface, host=host, interval_s=interval_s, names=names))
         jobs: list[SocketsProbe | NamespaceProbe] = [
-            *(SocketsProbe.of_process(pid, host=host, interval_s=interval_s) for pid in self.pids),
-            *(SocketsProbe.of_cgroup(group, host=host, interval_s=interval_s) for group in self.cgroups),
-            *(probe for pid in self.namespaces for probe in open_namespace(pid, host=host)),
+            *(SocketsProbe.of_process(pid, host=host, interval_s=interval_s) for pid in dict.fromkeys(self.pids)),
+            *(SocketsProbe.of_cgroup(group, host=host, interval_s=interval_s) for group in _folders(self.cgroups)),
+            *(probe for pid in dict.fromkeys(self.namespaces) for probe in open_namespace(pid, host=host)),
         ]
         return [*found, *jobs], lambda: bool(jobs) and all(job.is_over for job in jobs)
 
@@ -95,3 +93,12 @@ class LiveSources:
         from profiler.collectors import left_out
 
         return [] if self.is_named else list(left_out(sys_root))
+
+
+def _interface_and_names(driver: str) -> tuple[str, tuple[str, ...]]:
+    interface, _, names = driver.partition(":")
+    return interface, tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+
+
+def _folders(cgroups: Sequence[Path]) -> list[Path]:
+    return list(dict.fromkeys(group.resolve() for group in cgroups))

@@ -113,6 +113,7 @@ def _watch(
     asked: LiveSources, *, duration: str | None, interval: str, host: str, sys_root: Path
 ) -> tuple[list[TrafficProfile], list[str]]:
     from pipeline.cli.live_table import live_screen
+    from profiler.collectors import Source
     from profiler.live import profile_live
     from profiler.record import Sampler, opened, stop_on_signals
     from profiler.units import parse_duration_s
@@ -131,7 +132,8 @@ def _watch(
             profiles = profile_live(
                 sampler, stop=lambda: stop() or is_over(), duration_s=duration_s, show=show, warn=told.append
             )
+        lost = [loss for source in sources if not isinstance(source, Source) for loss in source.lost]
     broken = [*opening.broken, *sampler.broken]
     if not sampler.n_ticks:
         raise broken[-1]
-    return profiles, [*told, *map(str, broken), *sampler.returned]
+    return profiles, [*told, *map(str, broken), *sampler.returned, *lost]

@@ -167,9 +167,16 @@ class Probe(Protocol):
     ----------
     remarks : sequence of str
         What its user must know: what a read costs, what is not seen.
+    counts : frozenset of str
+        Whose bytes it counts: two probes that share one count the same bytes.
     """
 
     remarks: Sequence[str]
+    counts: frozenset[str]
+
+    @property
+    def lost(self) -> Sequence[str]:
+        """What it could not count so far."""
 
     def read(self) -> Sequence[int]:
         """Return the raw values, in the order of `counters`.

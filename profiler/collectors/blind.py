@@ -10,9 +10,9 @@ from profiler.collectors.base import list_folders, read_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from profiler.collectors.base import Source
+    from profiler.collectors.base import Probe, Source
 
-__all__ = ["blind_spots", "blind_spots_among", "rdma_devices", "shared_ports"]
+__all__ = ["blind_spots", "blind_spots_among", "doubles_among", "rdma_devices", "shared_ports", "shared_probes"]
 
 _VIRTUAL_FUNCTION: Final = "a virtual function: only its own traffic, not that of the whole port"
 
@@ -55,8 +55,22 @@ def blind_spots_among(sources: Sequence[Source]) -> list[str]:
         if unseen:
             remarks.append(f"{port.name}: does not count what RDMA moves; name --device {', '.join(unseen)} too")
         if shared:
-            remarks.append(f"{port.name}: its traffic is counted by {', '.join(shared)} too; never add them up")
+            remarks.append(_counted_too(port.name, shared))
     return remarks
+
+
+def doubles_among(probes: Sequence[Probe]) -> list[str]:
+    """Return which of some probes count the same bytes."""
+    return [_counted_too(name, others) for name, others in shared_probes(probes).items()]
+
+
+def shared_probes(probes: Sequence[Probe]) -> dict[str, list[str]]:
+    """Return by the name of each probe which others count its traffic too, where any does."""
+    named = [(counter.source.name, probe.counts) for probe in probes for counter in probe.counters()[:1]]
+    shared = {
+        name: sorted({other for other, others in named if other != name and counts & others}) for name, counts in named
+    }
+    return {name: others for name, others in shared.items() if others}
 
 
 def rdma_devices(source: Source) -> list[str]:
@@ -77,6 +91,10 @@ def shared_ports(source: Source) -> list[str]:
     """Return the interfaces that count an interface's traffic too: those below it, and the one that it is part of."""
     above = source.folder / "master"
     return sorted([*_below(source.folder), above.resolve().name] if above.exists() else _below(source.folder))
+
+
+def _counted_too(name: str, others: Sequence[str]) -> str:
+    return f"{name}: its traffic is counted by {', '.join(others)} too; never add them up"
 
 
 def _of_rdma(source: Source) -> Iterator[str]:

@@ -80,6 +80,8 @@ class EthtoolProbe:
     ----------
     cost_s : float
         Time of a read when it was opened.
+    counts : frozenset of str
+        Nothing that other probes count too.
     remarks : tuple of str
         What a read costs.
 
@@ -91,6 +93,9 @@ class EthtoolProbe:
         If reading so often would take more than a tenth of the time.
     """
 
+    counts: frozenset[str] = frozenset()
+    lost: Sequence[str] = ()
+
     def __init__(self, interface: str, *, host: str, interval_s: float, names: Sequence[str] = ()) -> None:
         # A third of the import time of everything else, for those alone who ask for it.
         from pyroute2.ethtool.ioctl import EthtoolError, IoctlEthtool
@@ -101,7 +106,7 @@ class EthtoolProbe:
             found = dict(self._driver.get_statistics())
         except (EthtoolError, OSError) as error:
             raise NotHere(f"{interface}: no statistics of a driver ({type(error).__name__}); try --iface") from error
-        self._names = tuple(names) or tuple(filter(_is_past_kernel, found))
+        self._names = tuple(dict.fromkeys(names)) or tuple(filter(_is_past_kernel, found))
         missing = [name for name in self._names if name not in found]
         if missing or not self._names:
             wanted = ", ".join(missing) or "what is known to pass the kernel by, such as rx_vport_rdma_unicast_bytes"

@@ -62,9 +62,13 @@ class NamespaceProbe:
 
     Attributes
     ----------
+    counts : frozenset of str
+        The interface, in its namespace.
     remarks : tuple of str
         What is counted.
     """
+
+    lost: Sequence[str] = ()
 
     def __init__(self, pid: int, interface: str, *, host: str, proc: Path = PROC) -> None:
         folder = proc / str(pid)
@@ -73,6 +77,7 @@ class NamespaceProbe:
         self._source = Source(collector="namespaces", device=f"pid{pid}", port=interface, folder=folder, is_up=True)
         self._process = os.pidfd_open(pid)
         self._handle = os.open(folder / "net" / "dev", os.O_RDONLY | os.O_CLOEXEC)
+        self.counts = frozenset({f"{network_namespace(pid, proc=proc)} {interface}"})
         self.remarks: Sequence[str] = (
             f"{self._source.name}: what moves there in the process's network namespace, other processes' too",
         )

@@ -12,6 +12,7 @@ from profiler.errors import NotHere
 __all__ = [
     "PROC",
     "ProcessTree",
+    "cgroup_name",
     "cgroup_processes",
     "checked_cgroup",
     "checked_rights",
@@ -22,6 +23,8 @@ __all__ = [
 
 PROC: Final = Path("/proc")
 _SOCKET: Final = "socket:["
+_ENDED: Final = "ZX"
+"""States of a process that waits for its parent to take notice of its end (proc_pid_stat(5))."""
 
 
 class ProcessTree:
@@ -69,7 +72,7 @@ def cgroup_processes(folder: Path) -> set[int]:
 
 
 def checked_cgroup(path: Path) -> Path:
-    """Return the folder of a control group.
+    """Return the folder of a control group, whatever way it was named.
 
     Raises
     ------
@@ -78,7 +81,16 @@ def checked_cgroup(path: Path) -> Path:
     """
     if not (path / "cgroup.procs").is_file():
         raise NotHere(f"{path}: no control group; give its folder below /sys/fs/cgroup")
-    return path
+    return path.resolve()
+
+
+def cgroup_name(folder: Path) -> str:
+    """Return the path of a control group below where the kernel's tree is mounted, with ``:`` for each ``/``.
+
+    Steps of different jobs have one name in Slurm; and ``/`` stands between the device and the port of a series.
+    """
+    mount = next(place for place in (folder, *folder.parents) if place.is_mount())
+    return ":".join(folder.relative_to(mount).parts) or folder.name
 
 
 def checked_rights(pids: set[int], *, proc: Path = PROC) -> None:
@@ -138,6 +150,7 @@ def _inodes_of(folder: Path) -> Iterator[int]:
 
 
 def _entries(proc: Path) -> Iterator[_Entry]:
+    """Yield the processes that run: those that have ended and wait for their parents do not."""
     for entry in os.scandir(proc):
         if entry.name.isdigit():
             try:
@@ -146,4 +159,6 @@ def _entries(proc: Path) -> Iterator[_Entry]:
                 continue
             # The name in brackets may hold spaces and brackets; fields are counted from the state, which follows it.
             fields = text.rpartition(")")[2].split()
+            if fields[0] in _ENDED and int(fields[17]) <= 1:  # with more threads, the first alone has ended
+                continue
             yield _Entry(pid=int(entry.name), parent=int(fields[1]), started=fields[19])

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from profiler.collectors.base import CounterSpec, ProbedCounter, Source
 from profiler.collectors.cost import checked_cost_s
+from profiler.collectors.ownership import Ownership, Socket
 from profiler.collectors.processes import (
     PROC,
     ProcessTree,
+    cgroup_name,
     cgroup_processes,
     checked_cgroup,
     checked_rights,
     network_namespace,
-    socket_inodes,
 )
 from profiler.errors import NotHere, UsageError
 from profiler.store.series import Series
+from profiler.units import format_bytes, format_count, format_duration
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,21 +34,9 @@ _INFO: Final = 1 << 1
 """Asks for ``struct tcp_info`` (linux/inet_diag.h, INET_DIAG_INFO - 1)."""
 _STATES: Final = (1 << 12) - 1 & ~(1 << 10) & ~(1 << 6)
 """Every state but listening and waiting for late segments, of which nothing is told."""
-LOOK_EVERY_S: Final = 0.2
-"""How often the processes and their sockets are looked up; what a socket moved since it was opened counts then."""
-LOOK_SOON_S: Final = 0.02
-"""How often, while there are sockets that nothing is known of."""
-LOOK_DUTY: Final = 0.05
-"""Most of the time that looking up may take: where processes are many, it is done less often."""
 MAX_DUTY: Final = 0.5
 """Most of the time that reading may take: it is this process's own, and the host's sockets are many."""
 _DIRECTIONS: Final[tuple[Literal["transmit", "receive"], ...]] = ("transmit", "receive")
-
-
-class _Socket(NamedTuple):
-    cookie: int
-    inode: int
-    moved: tuple[int, int]
 
 
 class SocketsProbe:
@@ -71,10 +60,10 @@ class SocketsProbe:
 
     Attributes
     ----------
-    is_over : bool
-        Whether the processes have ended.
     cost_s : float
         Time of a read when it was opened.
+    counts : frozenset of str
+        The processes.
     remarks : list of str
         What a read costs, and what is not seen.
 
@@ -95,7 +84,6 @@ class SocketsProbe:
         interval_s: float,
         namespace: int | None = None,
     ) -> None:
-        self._pids = pids
         first = pids()
         if not first:
             raise NotHere(f"{name}: no such process; is it still running?")
@@ -103,13 +91,9 @@ class SocketsProbe:
         self._diagnosis = _diagnosis(namespace or min(first))
         self._source = Source(collector="sockets", device=name, folder=PROC / str(min(first)), is_up=True)
         self._host = host
-        self._seen: dict[int, tuple[int, int]] = {}
-        self._foreign: set[int] = set()
         self._total = [0, 0]
-        self._looked_s = time.monotonic()
-        self._look_cost_s = 0.0
-        self.is_over = False
-        self._look(list(_sockets(self._diagnosis)), is_first=True)
+        self._ownership = Ownership(pids, list(_sockets(self._diagnosis)))
+        self.counts = frozenset(f"process {pid}" for pid in first)
         try:
             self.cost_s = checked_cost_s(self.read, interval_s=interval_s, max_duty=MAX_DUTY, name=name)
         except UsageError:
@@ -117,8 +101,7 @@ class SocketsProbe:
             raise
         self.remarks: Sequence[str] = [
             f"{name}: a read takes {self.cost_s * 1e3:.2g} ms, {self.cost_s / interval_s:.0%} of the time",
-            f"{name}: payload of TCP alone; of a socket that closes, what it moved after the last read is not seen, and"
-            f" nothing of one that was open for less than {max(interval_s, LOOK_SOON_S) * 1e3:g} ms",
+            f"{name}: payload of TCP alone; {_unseen(self._ownership.slowest_s, interval_s=interval_s)}",
             *_namespace_remarks(name, first, namespace or min(first)),
         ]
 
@@ -130,7 +113,7 @@ class SocketsProbe:
 
     @classmethod
     def of_cgroup(cls, folder: Path, *, host: str, interval_s: float) -> SocketsProbe:
-        """Return a probe of the processes of a control group.
+        """Return a probe of the processes of a control group, named as `profiler.collectors.processes.cgroup_name`.
 
         Raises
         ------
@@ -138,49 +121,41 @@ class SocketsProbe:
             If it is none.
         """
         group = checked_cgroup(folder)
-        return cls(group.name, pids=lambda: cgroup_processes(group), host=host, interval_s=interval_s)
+        return cls(cgroup_name(group), pids=lambda: cgroup_processes(group), host=host, interval_s=interval_s)
 
     def read(self) -> Sequence[int]:
         """Return bytes sent and received since the probe was made; see `profiler.collectors.base.Probe`."""
         sockets = list(_sockets(self._diagnosis))
-        known = self._seen.keys() | self._foreign
-        is_new = any(inode and cookie not in known for cookie, inode, _ in sockets)
-        # The kernel's list comes first: whoever is in it and not among the processes' files is another's.
-        if time.monotonic() - self._looked_s >= self._next_look_s(LOOK_SOON_S if is_new else LOOK_EVERY_S):
-            self._look(sockets)
-        self._count(sockets)
-        return list(self._total)
-
-    def _next_look_s(self, least_s: float) -> float:
-        return max(least_s, self._look_cost_s / LOOK_DUTY)
-
-    def _look(self, sockets: Sequence[_Socket], *, is_first: bool = False) -> None:
-        """Tell the processes' sockets from others'; one that was another's, or is older than this, counts from now."""
-        start_s = time.monotonic()
-        pids = self._pids()
-        inodes = socket_inodes(pids)
-        self.is_over = not pids
-        for cookie, inode, moved in sockets:
-            if cookie in self._seen or not inode:  # not yet accepted, or closed already
-                continue
-            if inode in inodes:
-                self._seen[cookie] = moved if is_first or cookie in self._foreign else (0, 0)
-                self._foreign.discard(cookie)
-            else:
-                self._foreign.add(cookie)
-        self._looked_s = time.monotonic()
-        self._look_cost_s = self._looked_s - start_s
-
-    def _count(self, sockets: Sequence[_Socket]) -> None:
+        self._ownership.update(sockets)
+        counted = self._ownership.counted
         for cookie, _, moved in sockets:
-            before = self._seen.get(cookie)
+            before = counted.get(cookie)
             if before is not None:
                 for i, count in enumerate(moved):
                     self._total[i] += max(0, count - before[i])
-                self._seen[cookie] = moved
-        alive = {cookie for cookie, _, _ in sockets}
-        self._seen = {cookie: moved for cookie, moved in self._seen.items() if cookie in alive}
-        self._foreign &= alive
+                counted[cookie] = moved
+        return list(self._total)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the processes have ended."""
+        return self._ownership.is_over
+
+    @property
+    def lost(self) -> Sequence[str]:
+        """What could not be counted so far; see `profiler.collectors.base.Probe`."""
+        n_sockets, sent_bytes, received_bytes = self._ownership.lost
+        if not n_sockets:
+            return ()
+        sockets, sent, received = (
+            format_count(n_sockets, "TCP socket"),
+            format_bytes(sent_bytes),
+            format_bytes(received_bytes),
+        )
+        return (
+            f"{self._source.device}: {sockets} of its network closed before it was known whose they were, with {sent}"
+            f" sent and {received} received: not counted, though some may be its own",
+        )
 
     def counters(self) -> tuple[ProbedCounter, ...]:
         """Return what is read."""
@@ -202,6 +177,14 @@ class SocketsProbe:
         )
         spec = CounterSpec(file=raw_name, metric="bytes", direction=direction, help="payload of TCP sockets")
         return ProbedCounter(source=self._source, spec=spec, series=series, probe=self, i_value=i_value)
+
+
+def _unseen(slowest_s: tuple[float, float], *, interval_s: float) -> str:
+    known, new = (format_duration(max(interval_s, one_s)) for one_s in slowest_s)
+    return (
+        "of a socket that closes, what it moved after the last read is not seen, and nothing of one that was open for"
+        f" less than {known}, or {new} if its process had just begun"
+    )
 
 
 def _namespace_remarks(name: str, pids: set[int], namespace: int) -> Iterator[str]:
@@ -236,7 +219,7 @@ def _diagnosis(pid: int) -> DiagSocket:
     return diagnosis
 
 
-def _sockets(diagnosis: DiagSocket) -> Iterator[_Socket]:
+def _sockets(diagnosis: DiagSocket) -> Iterator[Socket]:
     """Yield cookie, inode, and bytes sent once and received, of each socket; OSError if the kernel refuses."""
     from pyroute2.netlink.exceptions import NetlinkError
 
@@ -250,7 +233,7 @@ def _sockets(diagnosis: DiagSocket) -> Iterator[_Socket]:
             if info:
                 sent = info.get("tcpi_bytes_sent", info.get("tcpi_bytes_acked", 0)) - info.get("tcpi_bytes_retrans", 0)
                 moved = (sent, info.get("tcpi_bytes_received", 0))
-                yield _Socket(message["idiag_cookie"], message["idiag_inode"], moved)
+                yield Socket(message["idiag_cookie"], message["idiag_inode"], moved)
 
 
 def can_diagnose() -> int:

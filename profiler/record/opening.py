@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from profiler.collectors import COLLECTORS
 from profiler.collectors.base import Source, open_counters
-from profiler.collectors.blind import blind_spots_among
-from profiler.errors import NotHere
+from profiler.collectors.blind import blind_spots_among, doubles_among
+from profiler.errors import NotHere, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +31,13 @@ class OpenSources:
 
 @contextmanager
 def opened(sources: Sequence[Source | Probe], *, host: str) -> Iterator[OpenSources]:
-    """Keep the counters of some ports and probes open within the block."""
+    """Keep the counters of some ports and probes open within the block.
+
+    Raises
+    ------
+    UsageError
+        If two of them are the same series: its samples could not be told apart.
+    """
     counters: list[AnyCounter] = []
     probed: list[AnyCounter] = []
     broken: list[OffbeatError] = []
@@ -50,10 +56,25 @@ def opened(sources: Sequence[Source | Probe], *, host: str) -> Iterator[OpenSour
                 files.callback(counter.close)
             counters += found
             broken += faults
+        _refuse_twins([*counters, *probed])
         yield OpenSources(counters=(*counters, *probed), broken=tuple(broken), remarks=tuple(remarks_on(sources)))
 
 
 def remarks_on(sources: Sequence[Source | Probe]) -> list[str]:
     """Return what the user of some sources must know: what they do not see, what they see twice, what a read costs."""
-    remarks = blind_spots_among([source for source in sources if isinstance(source, Source)])
-    return remarks + [remark for probe in sources if not isinstance(probe, Source) for remark in probe.remarks]
+    ports = [source for source in sources if isinstance(source, Source)]
+    probes = [source for source in sources if not isinstance(source, Source)]
+    own = [remark for probe in probes for remark in probe.remarks]
+    return [*blind_spots_among(ports), *doubles_among(probes), *own]
+
+
+def _refuse_twins(counters: Sequence[AnyCounter]) -> None:
+    known: dict[int, AnyCounter] = {}
+    for counter in counters:
+        twin = known.setdefault(counter.series.series_id, counter)
+        if twin is not counter:
+            ways = " and ".join(sorted({twin.source.collector, counter.source.collector}))
+            raise UsageError(
+                f"{counter.source.name}: {counter.series.raw_name} is named twice, for {ways}; name it once, or the"
+                " statistics to read, as --ethtool eth0:NAME,NAME"
+            )

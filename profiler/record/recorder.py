@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 import uuid
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from profiler.collectors.base import Source
-from profiler.collectors.blind import shared_ports
+from profiler.collectors.blind import shared_ports, shared_probes
 from profiler.errors import SourceBroken
 from profiler.record.cost import bare_reads_s
 from profiler.record.opening import opened
@@ -83,12 +84,14 @@ def record(
         sampler.broken += found.broken
         reads_s = bare_reads_s(found.counters)
         ports = _ports(sources)
-        recording = _recording(ports, host=host, timing=timing, sampler=sampler)
+        probes = [source for source in sources if not isinstance(source, Source)]
+        recording = _recording(ports, probes, host=host, timing=timing, sampler=sampler)
         with lake.writer(recording, seal_every_s=SEAL_EVERY_S) as writer:
             _prepare(writer, sampler)
             start_s, start_cpu_s = time.monotonic(), time.process_time()
             warnings = [str(error) for error in found.broken]
-            for warning in _write(writer, sampler, timing=timing, stop=stop, show=show):
+            losses = (loss for probe in probes for loss in probe.lost)
+            for warning in chain(_write(writer, sampler, timing=timing, stop=stop, show=show), losses):
                 writer.warn(warning)
                 warnings.append(warning)
     duration_s, cpu_s = time.monotonic() - start_s, time.process_time() - start_cpu_s
@@ -119,7 +122,9 @@ def _ports(sources: Sequence[Source | Probe]) -> list[Source]:
     return list(dict.fromkeys(port for ports in named for port in ports))
 
 
-def _recording(sources: Sequence[Source], *, host: str, timing: Timing, sampler: Sampler) -> Recording:
+def _recording(
+    sources: Sequence[Source], probes: Sequence[Probe], *, host: str, timing: Timing, sampler: Sampler
+) -> Recording:
     ports = [source for source in sources if source.collector == "nic"]
     parameters: dict[str, Any] = {
         "host": host,
@@ -127,7 +132,10 @@ def _recording(sources: Sequence[Source], *, host: str, timing: Timing, sampler:
         "is_dithered": timing.is_dithered,
         "refresh_s": dict(timing.refresh_s),
         "speed_bps": {source.name: source.speed_bps for source in sources},
-        "counted_too_by": {port.name: shared for port in ports if (shared := shared_ports(port))},
+        "counted_too_by": {
+            **{port.name: shared for port in ports if (shared := shared_ports(port))},
+            **shared_probes(probes),
+        },
     }
     return Recording(
         # Each run is an input of its own.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,78 +13,25 @@ import pytest
 from pipeline.cli.live_sources import LiveSources
 from profiler.collectors import ethtool
 from profiler.collectors.ethtool import EthtoolProbe, known_statistic
-from profiler.collectors.processes import ProcessTree, cgroup_processes, checked_rights, process_tree, socket_inodes
 from profiler.collectors.sockets import SocketsProbe
 from profiler.errors import NotHere, UsageError
 from profiler.record import Sampler, opened
-from tests.profiler.rights import rights_of_nobody
+from tests.profiler.talkers import Talker, probe_of, talking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TALKER = """
-import socket, sys, threading
-listener = socket.create_server(("127.0.0.1", 0))
-def drain(end):
-    while end.recv(1 << 20):
-        pass
-def connect():
-    near = socket.create_connection(listener.getsockname())
-    far, _ = listener.accept()
-    threading.Thread(target=drain, args=(far,), daemon=True).start()
-    return near
-ends = [connect()]
-for line in sys.stdin:
-    word, number = line.split()
-    if word == "connect":
-        ends += [connect() for _ in range(int(number))]
-    for end in ends:
-        if word == "send":
-            end.sendall(b"x" * int(number))
-    print("done", flush=True)
-"""
-
-
-class Talker:
-    """A process that sends on its own sockets what it is told to."""
-
-    def __init__(self, *, nested: bool = False) -> None:
-        inner = [sys.executable, "-c", TALKER]
-        shell = [sys.executable, "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])", *inner]
-        self.process = subprocess.Popen(
-            shell if nested else inner, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self.tell("send", 0)
-
-    def tell(self, word: str, number: int) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(f"{word} {number}\n")
-        self.process.stdin.flush()
-        self.process.stdout.readline()
-
-    def end(self) -> None:
-        self.process.communicate(timeout=20)
-
 
 @pytest.fixture
 def talker() -> Iterator[Talker]:
-    found = Talker()
-    yield found
-    found.end()
-
-
-def probe_of(pid: int) -> SocketsProbe:
-    try:
-        return SocketsProbe.of_process(pid, host="h1", interval_s=10.0)
-    except NotHere as error:
-        pytest.skip(f"the kernel tells nothing of sockets here: {error}")
+    with talking() as found:
+        yield found
 
 
 def settled(probe: SocketsProbe, total: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Read until both directions have arrived, looking up sockets at each read."""
-    monkeypatch.setattr("profiler.collectors.sockets.LOOK_EVERY_S", 0.0)
-    monkeypatch.setattr("profiler.collectors.sockets.LOOK_DUTY", 1e9)
+    monkeypatch.setattr("profiler.collectors.ownership.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("profiler.collectors.ownership.LOOK_DUTY", 1e9)
     for _ in range(200):
         found = list(probe.read())
         if found == [total, total]:
@@ -147,8 +93,8 @@ def test_a_process_that_is_not_there_is_named() -> None:
 
 
 def test_a_connection_that_is_handed_over_counts_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("profiler.collectors.sockets.LOOK_EVERY_S", 0.0)
-    monkeypatch.setattr("profiler.collectors.sockets.LOOK_DUTY", 1e9)
+    monkeypatch.setattr("profiler.collectors.ownership.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("profiler.collectors.ownership.LOOK_DUTY", 1e9)
     one, other = Talker(), Talker()
     members = {one.process.pid}
     try:
@@ -171,13 +117,13 @@ def test_sockets_that_have_ended_are_forgotten_and_their_bytes_are_not(
     probe = probe_of(talker.process.pid)
     other = Talker()
     other.tell("connect", 20)
-    monkeypatch.setattr("profiler.collectors.sockets.LOOK_EVERY_S", 0.0)
-    monkeypatch.setattr("profiler.collectors.sockets.LOOK_DUTY", 1e9)
+    monkeypatch.setattr("profiler.collectors.ownership.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("profiler.collectors.ownership.LOOK_DUTY", 1e9)
     probe.read()
-    n_known = len(probe._seen) + len(probe._foreign)
+    n_known = probe._ownership.n_known
     other.end()
     probe.read()
-    assert len(probe._seen) + len(probe._foreign) <= n_known - 40
+    assert probe._ownership.n_known <= n_known - 40
     probe.close()
 
 
@@ -186,16 +132,8 @@ def test_what_is_not_seen_and_what_a_read_costs_is_said(talker: Talker) -> None:
     cost, losses = probe.remarks
     assert "a read takes" in cost
     assert "payload of TCP alone" in losses
-    assert "open for less than 10000 ms" in losses
+    assert "open for less than 10 s, or 10 s if its process had just begun" in losses
     probe.close()
-
-
-def test_another_users_processes_are_refused_rather_than_counted_as_silent(tmp_path: Path) -> None:
-    (tmp_path / "7" / "fd").mkdir(parents=True)
-    (tmp_path / "7" / "fd").chmod(0)
-    with rights_of_nobody(), pytest.raises(NotHere, match="process 7 is another user's"):
-        checked_rights({7, 8}, proc=tmp_path)
-    (tmp_path / "7" / "fd").chmod(0o755)
 
 
 def test_an_interval_that_reading_would_fill_is_refused_with_one_that_serves(talker: Talker) -> None:
@@ -240,53 +178,6 @@ def test_recording_a_process_ends_with_it(talker: Talker, tmp_path: Path) -> Non
     assert recorder.returncode == 0
     assert summary["sources"] == [f"pid{other.process.pid}"]
     assert summary["failed"] == []
-
-
-# Processes
-
-
-def save_process(proc: Path, pid: int, *, parent: int, name: str = "python", started: int = 0) -> None:
-    (proc / str(pid)).mkdir(exist_ok=True)
-    between = " ".join(["0"] * 17)
-    (proc / str(pid) / "stat").write_text(f"{pid} ({name}) S {parent} {between} {started} 0 0")
-
-
-def test_a_tree_of_processes_has_its_children(talker: Talker) -> None:
-    assert talker.process.pid in process_tree(os.getpid())
-    assert process_tree(talker.process.pid) == {talker.process.pid}
-    assert process_tree(999_999_999) == set()
-    assert len(socket_inodes({talker.process.pid})) >= 3
-
-
-def test_a_child_whose_parent_has_ended_stays_in_the_tree_and_its_number_is_no_one_elses(tmp_path: Path) -> None:
-    for pid, parent in ((1, 0), (2, 1), (3, 2)):
-        save_process(tmp_path, pid, parent=parent, started=pid)
-    tree = ProcessTree(2, proc=tmp_path)
-    assert tree.processes() == {2, 3}
-
-    (tmp_path / "2" / "stat").unlink()
-    save_process(tmp_path, 3, parent=1, started=3)
-    save_process(tmp_path, 4, parent=3, started=4)
-    assert tree.processes() == {3, 4}
-    save_process(tmp_path, 3, parent=1, started=99)
-    assert tree.processes() == {4}, "another process has the number 3 now"
-
-
-def test_names_with_brackets_and_spaces_do_not_hide_a_parent(tmp_path: Path) -> None:
-    for pid, name, parent in ((1, "init", 0), (2, "a) b) c", 1), (3, "x y", 2)):
-        save_process(tmp_path, pid, parent=parent, name=name)
-
-    assert process_tree(2, proc=tmp_path) == {2, 3}
-
-
-def test_members_of_a_control_group_are_those_of_its_folders(tmp_path: Path) -> None:
-    (tmp_path / "job" / "child").mkdir(parents=True)
-    (tmp_path / "job" / "cgroup.procs").write_text("1\n2\n")
-    (tmp_path / "job" / "child" / "cgroup.procs").write_text("3\n")
-
-    assert cgroup_processes(tmp_path / "job") == {1, 2, 3}
-    with pytest.raises(NotHere, match="no control group"):
-        SocketsProbe.of_cgroup(tmp_path, host="h1", interval_s=1.0)
 
 
 # Drivers
@@ -382,3 +273,17 @@ def test_an_interface_that_goes_away_is_dropped_and_said(monkeypatch: pytest.Mon
 
     assert sampler.counters == ()
     assert "tells its statistics no more (NoSuchDevice)" in str(sampler.broken[0])
+
+
+def drivers_of(*asked: str) -> list[Any]:
+    return list(LiveSources(drivers=asked).find(Path("/sys"), host="h1", interval_s=1.0)[0])
+
+
+@pytest.mark.usefixtures("driver")
+def test_drivers_named_twice_are_read_once_and_two_counters_of_one_series_are_refused() -> None:
+    (probe,) = drivers_of("eth0:rx_bytes,rx_bytes", "eth0:rx_bytes")
+    assert len(probe.counters()) == 1
+
+    twice = drivers_of("eth0", "eth0:rx_bytes_phy")
+    with pytest.raises(UsageError, match="eth0: rx_bytes_phy is named twice"), opened(twice, host="h1"):
+        pass
