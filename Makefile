@@ -10,7 +10,7 @@ RIG    := $(shell [ "$$(id -u)" = 0 ] && command -v ip >/dev/null 2>&1 && comman
 demo: $(VENV)/.run
 	$(BIN)/offbeat demo
 
-test: $(VENV)/.dev $(if $(RIG),$(VENV)/.rig)
+test: $(VENV)/.dev $(VENV)/.ray $(if $(RIG),$(VENV)/.rig)
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev
@@ -40,6 +40,11 @@ $(VENV)/.dev: $(VENV)/.venv pyproject.toml
 
 $(VENV)/.rig: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --editable '.[rig]'
+	touch $@
+
+# Ray has no build for every Python; where there is none, its tests skip.
+$(VENV)/.ray: $(VENV)/.dev
+	-$(BIN)/python -m pip install --quiet --editable '.[ray]'
 	touch $@
 
 clean:
