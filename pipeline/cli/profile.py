@@ -13,7 +13,10 @@ from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen
 from profiler.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from profiler.phases import TrafficProfile
+    from profiler.record import Timing
 
 __all__ = ["profile"]
 
@@ -32,6 +35,9 @@ def profile(
     interval: Annotated[
         str | None, typer.Option("--interval", help="Live: time between reads.", show_default="1ms; 10ms with probes")
     ] = None,
+    dither: Annotated[
+        bool, typer.Option("--dither", help="Live: read at a random place of each interval, so that none is aliased.")
+    ] = False,
     mapping: Annotated[
         str | None, typer.Option("--mapping", help="SOURCE: columns of the table, a TOML file or a name.")
     ] = None,
@@ -77,16 +83,23 @@ def profile(
             "profile: name a SOURCE, or --iface, --device or --pid to watch, not both; see offbeat profile --help"
         )
     if source is not None:
-        _refuse({"--for": duration, "--interval": interval, "--sys-root": sys_root}, why="SOURCE is not watched live")
+        live = {"--for": duration, "--interval": interval, "--sys-root": sys_root, "--dither": dither or None}
+        _refuse(live, why="SOURCE is not watched live")
         capacity_bps = None if capacity is None else parse_rate_bps(capacity)
         rates, events, problems = read_sources(source, mapping=mapping, host=host, capacity_bps=capacity_bps)
         profiles = [*map(profile_rate, rates), *map(profile_events, events)]
     else:
+        from profiler.record import Timing
+        from profiler.units import parse_duration_s
+
         _refuse({"--mapping": mapping, "--capacity": capacity}, why="live counters need no reading of a SOURCE")
         profiles, problems = _watch(
             asked,
-            duration=duration,
-            interval=interval or asked.interval,
+            timing=Timing(
+                interval_s=parse_duration_s(interval or asked.interval),
+                duration_s=None if duration is None else parse_duration_s(duration),
+                is_dithered=dither,
+            ),
             host=host or socket.gethostname(),
             sys_root=sys_root or Path(SYS_ROOT),
         )
@@ -102,35 +115,30 @@ def profile(
         raise typer.Exit(3)
 
 
-def _refuse(options: dict[str, object], *, why: str) -> None:
+def _refuse(options: Mapping[str, object], *, why: str) -> None:
     """Refuse options that would change nothing."""
     given = [name for name, value in options.items() if value is not None]
     if given:
         raise UsageError(f"profile: {', '.join(given)}: {why}; leave it out, or see offbeat profile --help")
 
 
-def _watch(
-    asked: LiveSources, *, duration: str | None, interval: str, host: str, sys_root: Path
-) -> tuple[list[TrafficProfile], list[str]]:
+def _watch(asked: LiveSources, *, timing: Timing, host: str, sys_root: Path) -> tuple[list[TrafficProfile], list[str]]:
     from pipeline.cli.live_table import live_screen
     from profiler.collectors import Source
     from profiler.live import profile_live
     from profiler.record import Sampler, opened, stop_on_signals
-    from profiler.units import parse_duration_s
 
-    duration_s = None if duration is None else parse_duration_s(duration)
-    interval_s = parse_duration_s(interval)
-    sources, is_over = asked.find(sys_root, host=host, interval_s=interval_s)
+    sources, is_over = asked.find(sys_root, host=host, interval_s=timing.interval_s)
     told: list[str] = []
     with opened(sources, host=host) as opening, stop_on_signals() as stop:
         for remark in opening.remarks:
             note(f"offbeat: {remark}")
         if not opening.counters:
             raise opening.broken[-1]
-        sampler = Sampler(opening.counters, interval_s=interval_s)
-        with live_screen(duration_s) as show:
+        sampler = Sampler(opening.counters, interval_s=timing.interval_s, dither=timing.dither())
+        with live_screen(timing.duration_s) as show:
             profiles = profile_live(
-                sampler, stop=lambda: stop() or is_over(), duration_s=duration_s, show=show, warn=told.append
+                sampler, stop=lambda: stop() or is_over(), duration_s=timing.duration_s, show=show, warn=told.append
             )
         lost = [loss for source in sources if not isinstance(source, Source) for loss in source.lost]
     broken = [*opening.broken, *sampler.broken]

@@ -80,7 +80,10 @@ def left_out(sys_root: Path) -> Iterator[str]:
     """Yield what `find_sources` leaves out where nothing is named, and why."""
     nics, ports = NIC.find(sys_root), RDMA.find(sys_root)
     if down := [source.name for source in (*nics, *ports) if not source.is_up]:
-        yield f"not read, for their links are down: {', '.join(down)}; name one to read it all the same"
+        yield (
+            f"not read, for their links are down: {', '.join(down)}; name one to read it from the start, for none is"
+            " picked up when it comes up"
+        )
     yield from (why for port in ports if port.is_up and (why := _why_not(port)))
 
 

@@ -85,18 +85,23 @@ def _check(source: Source, chunks: Sequence[Chunk], *, sys_root: Path, broken: l
             widths_ns.append(float(np.median(chunk.window_ns[i])))
             if counter.series.metric == "bytes":
                 moved_bytes += int(chunk.value[i][-1] - chunk.value[i][0])
-    faults = [text.removeprefix(f"{source.folder}: {source.name} ") for text in broken if str(source.folder) in text]
+    faults = [text.removeprefix(f"{source.folder}: {source.name} ") for text in broken if _is_of(source, text)]
     return PortCheck(
         name=source.name,
         collector=source.collector,
         is_up=source.is_up,
         speed_bps=source.speed_bps,
-        counters=tuple(names),
+        counters=tuple(dict.fromkeys(names)),
         read_us=float(np.mean(widths_ns)) / _NS_PER_US if widths_ns else None,
         moved_bytes=moved_bytes,
         refresh_s=refresh_of(source, chunks),
         remarks=(*blind_spots(source, sys_root), *faults),
     )
+
+
+def _is_of(source: Source, fault: str) -> bool:
+    """Return whether a message is of a port's folder, or of a file in it: ``eth1`` begins the name of ``eth10``."""
+    return fault.startswith((f"{source.folder}:", f"{source.folder}/"))
 
 
 def _lateness_us(clock: Clock) -> tuple[float, float]:

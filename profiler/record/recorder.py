@@ -131,7 +131,7 @@ def _recording(
         "interval_s": timing.interval_s,
         "is_dithered": timing.is_dithered,
         "refresh_s": dict(timing.refresh_s),
-        "speed_bps": {source.name: source.speed_bps for source in sources},
+        "speed_bps": _speeds_bps(sources),
         "counted_too_by": {
             **{port.name: shared for port in ports if (shared := shared_ports(port))},
             **shared_probes(probes),
@@ -146,6 +146,12 @@ def _recording(
         anchor_wall_ns=sampler.anchor_wall_ns,
         anchor_monotonic_ns=sampler.anchor_monotonic_ns,
     )
+
+
+def _speeds_bps(sources: Sequence[Source]) -> dict[str, float | None]:
+    """Return the speeds of links by name; statistics of a driver are of an interface whose kernel's source knows it."""
+    known = {source.name: source.speed_bps for source in sources if source.speed_bps is not None}
+    return {source.name: known.get(source.name) for source in sources}
 
 
 def _prepare(writer: LakeWriter, sampler: Sampler) -> None:

@@ -9,12 +9,17 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pipeline.cli.main import main
+from profiler.record import Timing
 from profiler.store import Lake
 from tests.profiler.mlx5_host import Mlx5Host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
 SYS_ROOT = ROOT / "tests" / "fixtures" / "sys"
@@ -172,6 +177,23 @@ def test_profiling_live_says_too_what_a_port_is_blind_to(tmp_path: Path, capsys:
         main(["profile", "--iface", "bond0", "--sys-root", str(host.root), "--interval", "10ms", "--for", "50ms"]) == 3
     )
     assert "bond0: does not count what RDMA moves; name --device mlx5_bond_0 too" in capsys.readouterr().err
+
+
+def test_profiling_live_reads_at_random_places_of_each_interval_on_request(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[bool] = []
+
+    def dither(timing: Timing) -> Callable[[], float]:
+        asked.append(timing.is_dithered)
+        return lambda: 0.5
+
+    monkeypatch.setattr(Timing, "dither", dither)
+    live = ["profile", "--iface", "eth0", "--sys-root", str(SYS_ROOT), "--interval", "10ms", "--for", "50ms"]
+    assert (main(live), main([*live, "--dither"])) == (3, 3)
+    assert asked == [False, True]
+    assert main(["profile", "--dither", str(SYS_ROOT)]) == 2
+    assert "--dither: SOURCE is not watched live" in capsys.readouterr().err
 
 
 def test_what_is_said_before_a_recording_is_kept_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

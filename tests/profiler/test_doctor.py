@@ -115,6 +115,24 @@ def test_a_bond_and_its_members_are_never_to_be_added(tmp_path: Path) -> None:
     assert found["eth0"].remarks[0] == "bond0: counted there too; never add them up"
 
 
+def test_a_port_that_goes_away_is_told_of_it_alone_and_counters_are_listed_once(tmp_path: Path) -> None:
+    nic(tmp_path, "eth1")
+    gone = nic(tmp_path, "eth10") / "statistics" / "tx_bytes"
+
+    class Breaker(Ticker):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if self.now_ns - START_NS > 10**9:
+                gone.write_text("")
+
+    found = check(tmp_path, Breaker())
+
+    assert found["eth1"].counters == ("tx_bytes", "rx_bytes", "tx_packets", "rx_packets")
+    assert found["eth1"].remarks == ()
+    (remark,) = found["eth10"].remarks
+    assert f"{gone}: expected a whole number" in remark
+
+
 def test_a_virtual_function_is_said_to_be_one(tmp_path: Path) -> None:
     port = rdma(tmp_path, "mlx5_2")
     (port.parent.parent / "device" / "physfn").mkdir(parents=True)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pipeline.cli.live_sources import LiveSources
-from profiler.collectors import ethtool
+from profiler.collectors import ethtool, find_sources
 from profiler.collectors.ethtool import EthtoolProbe, known_statistic
 from profiler.collectors.sockets import SocketsProbe
 from profiler.errors import NotHere, UsageError
-from profiler.record import Sampler, opened
+from profiler.record import Sampler, Timing, opened, record
+from profiler.store import Lake
+from tests.data import ROOT
 from tests.profiler.talkers import Talker, probe_of, talking
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 def talker() -> Iterator[Talker]:
     with talking() as found:
         yield found
+
+
+SYS_ROOT = ROOT / "tests" / "fixtures" / "sys"
 
 
 def settled(probe: SocketsProbe, total: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -287,3 +292,22 @@ def test_drivers_named_twice_are_read_once_and_two_counters_of_one_series_are_re
     twice = drivers_of("eth0", "eth0:rx_bytes_phy")
     with pytest.raises(UsageError, match="eth0: rx_bytes_phy is named twice"), opened(twice, host="h1"):
         pass
+
+
+@pytest.mark.usefixtures("driver")
+def test_a_drivers_count_of_what_the_kernel_counts_is_never_mixed_into_it_and_its_links_speed_stays_known(
+    tmp_path: Path,
+) -> None:
+    ports = find_sources(SYS_ROOT, ifaces=["eth0"])
+    with (
+        pytest.raises(UsageError, match="eth0: rx_bytes is named twice, for ethtool and nic"),
+        opened([*ports, *drivers_of("eth0:rx_bytes")], host="h1"),
+    ):
+        pass
+
+    lake = Lake.open(tmp_path / "lake", create=True)
+    timing = Timing(interval_s=0.01, duration_s=0.02)
+    record(lake, [*ports, *drivers_of("eth0:rx_bytes_phy")], host="h1", timing=timing, stop=lambda: False)
+    (row,) = lake.read("recordings").to_pylist()
+    assert json.loads(row["parameters"])["speed_bps"] == {"eth0": ports[0].speed_bps}
+    assert ports[0].speed_bps
