@@ -22,13 +22,14 @@ __all__ = ["Load", "Loads", "Screen"]
 
 SCREEN_LOG_CHANCE: Final = float(np.log(0.02))
 """A job is tried on a port if chance would make it fit so well once in fifty."""
-MOST_TRIED: Final = 10
+MOST_TRIED: Final = 8
 """Jobs tried on one port together, the likeliest first: more are hardly told apart by one recording."""
 CLEAR_LOG_CHANCE: Final = float(np.log(1e-6))
+CLEAR_FRAC: Final = 0.05
 MATERIAL_LOG_CHANCE: Final = float(np.log(1e-4))
 MATERIAL_FRAC: Final = 0.12
-"""On a port of a group, another job's load counts if chance hardly makes it, or seldom, and it is so much of the own
-one."""
+"""On a port of a group, another job's load counts if it is a part of the own one that ticks half a tick apart do not
+leave over, and chance hardly makes it; or if it is more, and chance seldom makes it."""
 MIN_BLENDED: Final = 2
 """A blend is one of several jobs; what does as one other job is a part of it that was not recognised."""
 MAX_LEFT_FRAC: Final = 0.3
@@ -164,15 +165,17 @@ class Loads:
 
 def _material(loads: list[Load], own: int | None) -> list[Load]:
     """Return loads of a port without those that its own group's template may have left over."""
+    if own is None:
+        return loads
     own_bps = max((load.beat_bps or 0.0 for load in loads if load.i_group == own), default=0.0)
-    return [
-        load
-        for load in loads
-        if own is None
-        or load.i_group == own
-        or load.log_chance <= CLEAR_LOG_CHANCE
-        or ((load.beat_bps or 0.0) >= MATERIAL_FRAC * own_bps > 0 and load.log_chance <= MATERIAL_LOG_CHANCE)
-    ]
+    kept = []
+    for load in loads:
+        frac = (load.beat_bps or 0.0) / max(own_bps, 1.0)
+        is_clear = load.log_chance <= CLEAR_LOG_CHANCE and frac >= CLEAR_FRAC
+        is_much = load.log_chance <= MATERIAL_LOG_CHANCE and frac >= MATERIAL_FRAC
+        if load.i_group == own or is_clear or is_much:
+            kept.append(load)
+    return kept
 
 
 def _likely(loads: list[list[Load]], own: Mapping[int, int]) -> list[list[Load]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import log_ndtr
 
 from pipeline.discover.spectra import LINE_RATIO
 
@@ -83,7 +83,7 @@ def match(
         for i in range(0, rows.size, CHUNK)
     ]
     lag_s, z = (np.concatenate(column) for column in zip(*parts, strict=True)) if parts else (np.zeros(0),) * 2
-    log_chance = np.minimum(0.0, np.log(_n_looks(lag_s, dt_s=spectra.ticks.dt_s)) + norm.logsf(z))
+    log_chance = np.minimum(0.0, np.log(_n_looks(lag_s, dt_s=spectra.ticks.dt_s)) + log_ndtr(-z))
     return Matches(lag_s=lag_s, z=z, log_chance=log_chance)
 
 

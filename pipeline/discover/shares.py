@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import scipy.fft
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtr
 
 from pipeline.discover.spectra import transform
 from pipeline.discover.ticks import on_ticks
@@ -187,14 +187,16 @@ def carried(
     )
     share, noise = _solved(whole, lines, drawn=~counted)
     rest = whole - share @ lines
+    used = np.flatnonzero(lines.any(axis=0))
     found = []
     for i, (weight, lag_s) in enumerate(zip(share, lags_s, strict=True)):
-        own = left_of(lines, i, noise=noise)
+        own = np.zeros(whole.size, dtype=np.complex128)
+        own[used] = left_of(lines[:, used], i, noise=noise[used])
         if weight <= 0 or not own.any():
             continue
         z = fit_z(own, rest, share=float(weight), noise=noise)
         n_looks = 1 + 2 * abs(lag_s) / ticks.dt_s
-        log_chance = min(0.0, float(np.log(n_looks) + student.logsf(z, N_FREE)))
+        log_chance = min(0.0, float(np.log(n_looks * max(float(stdtr(N_FREE, -z)), 1e-300))))
         alone = rest + weight * own
         if log_chance > np.log(MAX_CHANCE) or z < in_phase(own, alone, noise=noise) * z - MAX_BETTER_Z:
             continue
@@ -211,9 +213,11 @@ def _solved(
     """Return the shares that explain most, and the noise at each frequency of what they leave."""
     noise = noise_under(whole, drawn=drawn)
     share: NDArray[np.float64] = np.zeros(len(lines))
+    used = np.flatnonzero(lines.any(axis=0))
+    some = lines[:, used]
     for _ in range(N_ROUNDS):
-        gram = (np.conj(lines) / noise @ lines.T).real
-        match = (np.conj(lines) / noise @ whole).real
+        gram = (np.conj(some) / noise[used] @ some.T).real
+        match = (np.conj(some) / noise[used] @ whole[used]).real
         share = np.asarray(np.linalg.lstsq(gram, match, rcond=SINGULAR)[0], dtype=np.float64)
         noise = noise_under(whole - share @ lines, drawn=drawn)
     return share, noise
