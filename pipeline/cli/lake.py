@@ -40,7 +40,8 @@ def lake(
     """Show what a lake holds, check that it is whole, or compact it.
 
     --check reads all: hashes, counts and order of rows, files that are missing or do not belong, and readings that two
-    files give differently; it ends with 3 if the lake is not whole. --compact may run while others record and read.
+    files give differently; it ends with 3 if the lake is not whole, or may not be read. --compact may run while others
+    record and read; it names files that are wrong, leaves them as they are, and ends with 3.
 
     Example:
 
@@ -105,12 +106,13 @@ def _check(found: Lake, chosen: Format) -> None:
     if chosen is Format.JSON:
         print_json(result.to_dict())
     elif chosen is Format.CSV:
-        print_rows([{"problem": problem} for problem in result.problems], output=chosen)
+        rows = [{"problem": problem} for problem in (*result.problems, *result.unread)]
+        print_rows(rows, output=chosen, columns=["problem"])
     else:
-        state = "not whole" if result.problems else "whole"
+        state = {True: "whole", False: "not whole", None: "not known to be whole"}[result.is_whole]
         size = f"{result.n_files} files, {result.n_rows} rows, {format_bytes(result.n_bytes)}"
-        print_lines([*result.problems, *result.notes, f"{found.root}: {state}: {size}"])
-    if result.problems:
+        print_lines([*result.problems, *result.unread, *result.notes, f"{found.root}: {state}: {size}"])
+    if not result.is_whole:
         raise typer.Exit(3)
 
 
@@ -121,10 +123,15 @@ def _compact(found: Lake, chosen: Format) -> None:
 
     with _progress("compacting", found) as advance:
         result = compact_lake(found, advance=advance)
+    done = asdict(result)
     if chosen is Format.JSON:
-        print_json({"kind": "compaction", "version": 1, **asdict(result)})
+        print_json({"kind": "compaction", "version": 1, **done})
     else:
-        print_rows([asdict(result)], output=chosen)
+        print_rows([{name: value for name, value in done.items() if name != "problems"}], output=chosen)
+        for problem in result.problems:
+            note(f"offbeat: left as it is: {problem}")
+    if result.problems:
+        raise typer.Exit(3)
     if not result.n_before:
         note("offbeat: nothing to merge")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -14,12 +15,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from profiler.errors import LakeError
 from profiler.schema import arrow_schema
-from profiler.store.locks import RecordingLock
+from profiler.store.locks import LakeLock
 from profiler.store.manifest import Manifest
+from profiler.store.overlaps import find_overlaps
 from profiler.store.recording import Recording, recording_id
+from profiler.store.sealer import SWEEP_AFTER_S
 from profiler.store.segments import ROW_GROUP_ROWS, Segment, read_segments, write_segment
+from profiler.store.soundness import adding_series, examine
 from profiler.store.spans import Spans, read_keys
+from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
     from profiler.store.lake import Lake
@@ -36,19 +42,23 @@ _FORMAT: Final = "compaction"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction:
-    """How many files became how many, with how many rows."""
+    """How many files became how many, with how many rows, and which were left as they are because of what is wrong."""
 
     n_before: int
     n_after: int
     n_rows: int
     n_bytes: int
+    problems: tuple[str, ...] = ()
 
 
 def compact(lake: Lake, *, target_bytes: int = TARGET_BYTES, advance: Callable[[int], object] = int) -> Compaction:
     """Merge the sample files of each day that are smaller than half of a target into files of about that size.
 
     Files of recordings that are being written, or were cut short, are left alone. Every row is kept. Readers see the
-    old files or the new one; a kill leaves the old ones, and at most a file that is swept later.
+    old files or the new one; a kill leaves the old ones, and at most a file that is swept later. What has not counted
+    for longer than any reader needs it is deleted first.
+
+    A file that is damaged or contradicts another is named and left as it is, as evidence; the others are merged.
 
     Parameters
     ----------
@@ -62,22 +72,45 @@ def compact(lake: Lake, *, target_bytes: int = TARGET_BYTES, advance: Callable[[
     Raises
     ------
     LakeError
-        If another process compacts it, a file is damaged, the disk is full or the folder read-only.
+        If another process compacts it, the disk is full or the folder read-only.
     """
     n_before = n_after = n_rows = n_bytes = 0
-    lock = RecordingLock(lake.root, _LOCK)
+    problems: list[str] = []
+    lock = LakeLock(lake.root, _LOCK, work="compacting it")
     try:
         with Manifest(lake.root, mode="rw") as manifest:
+            manifest.sweep(before_ns=time.time_ns() - SWEEP_AFTER_S * NS_PER_S)
+            adding = _adding(lake.root, manifest)
             for group in _groups(manifest.settled("samples"), target_bytes):
-                merged = _merge(lake.root, manifest, group)
+                sound, faults = _told_apart(lake.root, group, adding=adding)
+                problems += faults
+                merged = _merge(lake.root, manifest, sound) if len(sound) > 1 else None
+                advance(_n_bytes(group))
                 if merged is None:
                     continue
-                n_before, n_after = n_before + len(group), n_after + 1
+                n_before, n_after = n_before + len(sound), n_after + 1
                 n_rows, n_bytes = n_rows + merged.n_rows, n_bytes + merged.n_bytes
-                advance(_n_bytes(group))
     finally:
         lock.release()
-    return Compaction(n_before=n_before, n_after=n_after, n_rows=n_rows, n_bytes=n_bytes)
+    return Compaction(n_before=n_before, n_after=n_after, n_rows=n_rows, n_bytes=n_bytes, problems=tuple(problems))
+
+
+def _adding(root: Path, manifest: Manifest) -> frozenset[int]:
+    """Return the series whose readings of one time add up, as far as sound files tell."""
+    sound = examine(root, [entry for entry in manifest.entries() if entry.table == "series"]).spans
+    return adding_series([path for path in manifest.files("series") if path in sound])
+
+
+def _told_apart(root: Path, group: Sequence[Segment], *, adding: frozenset[int]) -> tuple[list[Segment], list[str]]:
+    """Return the files to merge, and what is wrong with the others: merged, it would have a sound hash."""
+    found = examine(root, group)
+    problems = [f"{root / path}: {fault}" for path, fault in (found.faults | found.unread).items()]
+    left: set[Path] = set()
+    for overlap in find_overlaps(found.spans, adding=adding):
+        if overlap.n_differing and not left & {overlap.one, overlap.other}:
+            left.add(overlap.other)
+            problems.append(str(overlap))
+    return [segment for segment in group if root / segment.path in found.spans.keys() - left], problems
 
 
 def _groups(segments: Sequence[Segment], target_bytes: int) -> Iterator[list[Segment]]:
@@ -113,6 +146,9 @@ def _merge(root: Path, manifest: Manifest, group: Sequence[Segment]) -> Segment 
     segment = write_segment(
         root, path, _pieces([root / one for one in paths]), table="samples", t_range_ns=(first_ns, last_ns)
     )
+    n_rows = sum(one.n_rows for one in group)
+    if segment.n_rows != n_rows:
+        raise LakeError(f"{root / path}: {segment.n_rows} rows merged of {n_rows}; nothing was replaced, run --check")
     row: dict[str, Any] = Recording(
         recording_id=key, source=f"{len(group)} files of {PurePosixPath(path).parent.name}", format=_FORMAT
     ).to_row()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -27,21 +27,40 @@ _BLOCK_ROWS: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """Two files with readings of the same series and times: how many are the same, and how many differ."""
+    """Two files with readings of the same series and times: how many are the same, and how many contradict."""
 
     one: Path
     other: Path
     n_same: int
     n_differing: int
 
+    def __str__(self) -> str:
+        """Return it in words, with what to do about readings that contradict."""
+        same = f"{self.one} and {self.other}: {self.n_same} readings stand in both"
+        if not self.n_differing:
+            return same
+        return (
+            f"{same}, {self.n_differing} readings of one series and time differ, of which the highest are used; "
+            "make the lake again from only one of the two inputs"
+        )
 
-def find_overlaps(files: Mapping[Path, Spans]) -> Iterator[Overlap]:
-    """Yield the pairs of files that hold readings of one series and one time; in memory is a block of two files."""
+
+def find_overlaps(files: Mapping[Path, Spans], *, adding: Collection[int] = ()) -> Iterator[Overlap]:
+    """Yield the pairs of files that hold readings of one series and one time; in memory is a block of two files.
+
+    Parameters
+    ----------
+    files
+        What sorted files cover.
+    adding
+        Series of which different readings of one time add up, and so contradict nothing.
+    """
+    sums = pa.array(sorted(adding), pa.uint64())
     paths = list(files)
     for (one, other), series_ids in sorted(_pairs(list(files.values())).items()):
         n_same = n_differing = 0
         for block in _blocks(series_ids, files[paths[one]], files[paths[other]]):
-            same, differing = _compared(paths[one], paths[other], block)
+            same, differing = _compared(paths[one], paths[other], block, sums=sums)
             n_same, n_differing = n_same + same, n_differing + differing
         if n_same or n_differing:
             yield Overlap(one=paths[one], other=paths[other], n_same=n_same, n_differing=n_differing)
@@ -87,12 +106,13 @@ def _blocks(series_ids: Sequence[int], *files: Spans) -> Iterator[list[int]]:
         yield [series_id for _, series_id in members]
 
 
-def _compared(one: Path, other: Path, series_ids: Sequence[int]) -> tuple[int, int]:
-    """Return how many readings of some series and one time are the same in two files, and how many differ."""
+def _compared(one: Path, other: Path, series_ids: Sequence[int], *, sums: pa.Array) -> tuple[int, int]:
+    """Return how many readings of some series and one time are the same in two files, and how many contradict."""
     ids, field = pa.array(series_ids, pa.uint64()), pc.field("series_id")
     chosen = (field >= ids[0]) & (field <= ids[-1]) & field.isin(ids)
     columns = ["series_id", "t_ns", "value"]
     rows = [read_segments([path], arrow_schema("samples"), columns=columns, filters=chosen) for path in (one, other)]
     joined = rows[0].join(rows[1], keys=columns[:2], right_suffix="_other", join_type="inner")
-    n_same = int(np.count_nonzero(joined["value"].to_numpy() == joined["value_other"].to_numpy()))
-    return n_same, joined.num_rows - n_same
+    is_same = joined["value"].to_numpy() == joined["value_other"].to_numpy()
+    is_sum = pc.is_in(joined["series_id"], sums).to_numpy()
+    return int(np.count_nonzero(is_same)), int(np.count_nonzero(~is_same & ~is_sum))

@@ -22,7 +22,20 @@ if TYPE_CHECKING:
 
     from _typeshed import ReadableBuffer
 
-__all__ = ["ROW_GROUP_ROWS", "Segment", "final_path", "read_segments", "remedy", "temporary_path", "write_segment"]
+__all__ = [
+    "RESTORE",
+    "ROW_GROUP_ROWS",
+    "Segment",
+    "final_path",
+    "read_segments",
+    "remedy",
+    "temporary_path",
+    "unreadable",
+    "write_segment",
+]
+
+RESTORE: Final = "restore it from a copy, or make the lake again from its inputs"
+"""What to do about a file that is not what was sealed."""
 
 ROW_GROUP_ROWS: Final = 122_880
 """DuckDB's own row-group size: one row group is one unit of its parallel scan."""
@@ -117,10 +130,7 @@ def read_segments(paths: Sequence[Path], schema: pa.Schema, **options: object) -
         try:
             tables.append(pq.read_table(path, partitioning=None, schema=schema, **options).cast(tables[0].schema))
         except (OSError, pa.ArrowInvalid, pa.ArrowKeyError) as error:
-            raise LakeError(
-                f"{path}: the manifest names it, but it cannot be read ({error}); restore it from a copy, "
-                "or make the lake again from its inputs"
-            ) from error
+            raise LakeError(f"{path}: the manifest names it, but it {unreadable(error)}") from error
     return pa.concat_tables(tables)
 
 
@@ -133,6 +143,14 @@ def final_path(path: Path) -> Path:
     """Return the name that a file being written will have; other names are returned as they are."""
     is_temporary = path.name.startswith(".") and path.name.endswith(".tmp")
     return path.with_name(path.name[1:-4]) if is_temporary else path
+
+
+def unreadable(error: OSError | pa.ArrowException) -> str:
+    """Return why a sealed file is not read, and what to do about it; without its path."""
+    if isinstance(error, PermissionError):
+        return f"may not be read ({os.strerror(errno.EACCES)}); run as a user who may, or change its permissions"
+    number = getattr(error, "errno", None)
+    return f"cannot be read ({os.strerror(number) if number else str(error).splitlines()[0]}); {RESTORE}"
 
 
 def remedy(error: OSError) -> str:

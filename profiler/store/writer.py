@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from profiler.errors import LakeError, UsageError
 from profiler.store.buffer import SampleBuffer
 from profiler.store.columns import checked_columns
-from profiler.store.locks import RecordingLock
+from profiler.store.locks import LakeLock
 from profiler.store.manifest import Manifest
 from profiler.store.rows import checked_rows
 from profiler.store.sealer import Batch, Sealer
@@ -65,7 +65,7 @@ class LakeWriter:
         self._seal_every_s = seal_every_s
         self._key = recording.recording_id
         with ExitStack() as resources:
-            resources.callback(RecordingLock(root, self._key).release)
+            resources.callback(LakeLock(root, self._key, work=f"writing recording {self._key[:12]}").release)
             self._manifest = resources.enter_context(Manifest(root, mode="rw"))
             self._attempt = self._manifest.begin(recording.to_row())
             self._sealer = Sealer(root, self._manifest, recording_id=self._key, attempt=self._attempt)

@@ -61,6 +61,32 @@ def test_a_lake_that_is_not_whole_ends_with_3(lake: Path, capsys: pytest.Capture
     assert "not whole" in capsys.readouterr().out
 
 
+def test_a_damaged_file_is_named_by_a_compaction_which_ends_with_3(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Lake.open(lake).files("samples")[0]
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    capsys.readouterr()
+
+    assert main(["lake", str(lake), "--compact", "--csv"]) == 3
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[1].startswith("2,1,4,")
+    assert f"left as it is: {path}: changed since it was sealed" in printed.err
+    assert main(["lake", str(lake), "--check", "--csv"]) == 3
+    assert f"{path}: changed since it was sealed" in capsys.readouterr().out
+
+
+def test_readings_that_contradict_end_a_check_with_3(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other.csv").write_text("t_ns,eth0.rx_bytes\n1700000000000000000,7\n1700000000000000001,9\n")
+    assert main(["ingest", str(tmp_path / "other.csv"), "--host", "h0", "--lake", str(lake)]) == 0
+    capsys.readouterr()
+
+    assert main(["lake", str(lake), "--check", "--csv"]) == 3
+    assert "2 readings of one series and time differ" in capsys.readouterr().out
+
+
 def test_two_things_at_once_are_refused(lake: Path) -> None:
     assert main(["lake", str(lake), "--check", "--compact"]) == 2
 
