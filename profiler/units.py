@@ -34,6 +34,7 @@ InfiniBand Architecture Specification 1.2.1, section 16.1.3.5 (PortCounters): "t
 by 4"; Linux ``Documentation/ABI/stable/sysfs-class-infiniband``.
 """
 
+_LONGEST_NS: Final = 2**63
 _RATE_UNITS: Final = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 _DURATION_UNITS: Final = {
     "ns": 1e-9,
@@ -101,6 +102,8 @@ def parse_duration_s(text: str) -> float:
     duration_s = float(match["number"]) * _DURATION_UNITS[match["unit"]]
     if not 0 < duration_s < float("inf"):
         raise UsageError(f"duration {text!r}: must be positive and finite")
+    if duration_s * NS_PER_S >= _LONGEST_NS:
+        raise UsageError(f"duration {text!r}: longer than the 292 years that a count of nanoseconds holds; take less")
     return duration_s
 
 

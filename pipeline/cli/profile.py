@@ -13,8 +13,9 @@ from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen
 from profiler.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from profiler.collectors import AnyCounter
     from profiler.phases import TrafficProfile
     from profiler.record import Timing
 
@@ -122,6 +123,18 @@ def _refuse(options: Mapping[str, object], *, why: str) -> None:
         raise UsageError(f"profile: {', '.join(given)}: {why}; leave it out, or see offbeat profile --help")
 
 
+def _without_bytes(counters: Sequence[AnyCounter]) -> list[str]:
+    """Return which sources have no answer, for nothing of theirs counts bytes."""
+    by_name: dict[str, set[str]] = {}
+    for counter in counters:
+        by_name.setdefault(counter.source.name, set()).add(counter.series.metric)
+    return [
+        f"{name}: {', '.join(sorted(metrics))}: no bytes, of which alone a profile is made; offbeat record keeps these"
+        for name, metrics in by_name.items()
+        if "bytes" not in metrics
+    ]
+
+
 def _watch(asked: LiveSources, *, timing: Timing, host: str, sys_root: Path) -> tuple[list[TrafficProfile], list[str]]:
     from pipeline.cli.live_table import live_screen
     from profiler.collectors import Source
@@ -135,6 +148,7 @@ def _watch(asked: LiveSources, *, timing: Timing, host: str, sys_root: Path) -> 
             note(f"offbeat: {remark}")
         if not opening.counters:
             raise opening.broken[-1]
+        told += _without_bytes(opening.counters)
         sampler = Sampler(opening.counters, interval_s=timing.interval_s, dither=timing.dither())
         with live_screen(timing.duration_s) as show:
             profiles = profile_live(

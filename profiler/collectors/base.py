@@ -265,7 +265,8 @@ def list_folders(folder: Path) -> list[Path]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise SourceBroken(f"{folder}: {error.strerror}; run as a user who may read it") from error
+        remedy = "run as a user who may read it" if isinstance(error, PermissionError) else "is this the kernel's tree?"
+        raise SourceBroken(f"{folder}: {error.strerror}; {remedy}") from error
 
 
 def read_text(path: Path) -> str:

@@ -105,6 +105,8 @@ class EthtoolProbe:
             self._driver = IoctlEthtool(interface)
             found = dict(self._driver.get_statistics())
         except (EthtoolError, OSError) as error:
+            if not Path("/sys/class/net", interface).exists():
+                raise NotHere(f"{interface}: no such interface here; offbeat doctor lists those there are") from error
             raise NotHere(f"{interface}: no statistics of a driver ({type(error).__name__}); try --iface") from error
         self._names = tuple(dict.fromkeys(names)) or tuple(filter(_is_past_kernel, found))
         missing = [name for name in self._names if name not in found]

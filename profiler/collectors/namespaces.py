@@ -43,7 +43,7 @@ def open_namespace(pid: int, *, host: str, proc: Path = PROC) -> list[NamespaceP
     names = sorted(name for name, _ in _lines(path.read_bytes()) if name != "lo")
     if not names:
         raise NotHere(f"{path}: no interface but the loopback")
-    return [NamespaceProbe(pid, name, host=host, proc=proc) for name in names]
+    return [NamespaceProbe(pid, name, host=host, known=frozenset(names), proc=proc) for name in names]
 
 
 class NamespaceProbe:
@@ -57,6 +57,8 @@ class NamespaceProbe:
         Name within its namespace.
     host
         Name of this host.
+    known
+        All interfaces of the namespace that are read.
     proc
         Root of the kernel's processes.
 
@@ -68,11 +70,10 @@ class NamespaceProbe:
         What is counted.
     """
 
-    lost: Sequence[str] = ()
-
-    def __init__(self, pid: int, interface: str, *, host: str, proc: Path = PROC) -> None:
+    def __init__(self, pid: int, interface: str, *, host: str, known: frozenset[str], proc: Path = PROC) -> None:
         folder = proc / str(pid)
         self._interface = interface
+        self._known = known
         self._host = host
         self._source = Source(collector="namespaces", device=f"pid{pid}", port=interface, folder=folder, is_up=True)
         self._process = os.pidfd_open(pid)
@@ -81,6 +82,18 @@ class NamespaceProbe:
         self.remarks: Sequence[str] = (
             f"{self._source.name}: what moves there in the process's network namespace, other processes' too",
         )
+
+    @property
+    def lost(self) -> Sequence[str]:
+        """Which interfaces came after the start; see `profiler.collectors.base.Probe`."""
+        if self._interface != min(self._known):  # one of the namespace's probes is enough to say it
+            return ()
+        try:
+            came = sorted({name for name, _ in _lines(_read_all(self._handle))} - self._known - {"lo"})
+        except OSError:  # the namespace has ended
+            return ()
+        names = ", ".join(came)
+        return (f"{self._source.device}: not read, for they came after the start: {names}",) if came else ()
 
     @property
     def is_over(self) -> bool:
@@ -126,6 +139,13 @@ class NamespaceProbe:
             source="namespaces",
         )
         return ProbedCounter(source=self._source, spec=spec, series=series, probe=self, i_value=i_value)
+
+
+def _read_all(handle: int) -> bytes:
+    text = b""
+    while chunk := os.pread(handle, _CHUNK_BYTES, len(text)):
+        text += chunk
+    return text
 
 
 def _lines(text: bytes) -> Iterator[tuple[str, list[bytes]]]:

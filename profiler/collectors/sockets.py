@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from profiler.collectors.base import CounterSpec, ProbedCounter, Source
 from profiler.collectors.cost import checked_cost_s
-from profiler.collectors.ownership import Ownership, Socket
+from profiler.collectors.ownership import LOOK_EVERY_S, Lost, Ownership, Socket
 from profiler.collectors.processes import (
     PROC,
     ProcessTree,
@@ -36,6 +36,8 @@ _STATES: Final = (1 << 12) - 1 & ~(1 << 10) & ~(1 << 6)
 """Every state but listening and waiting for late segments, of which nothing is told."""
 MAX_DUTY: Final = 0.5
 """Most of the time that reading may take: it is this process's own, and the host's sockets are many."""
+_MAX_SHOWN: Final = 8
+"""A message lists so many processes."""
 _DIRECTIONS: Final[tuple[Literal["transmit", "receive"], ...]] = ("transmit", "receive")
 
 
@@ -92,7 +94,11 @@ class SocketsProbe:
         self._source = Source(collector="sockets", device=name, folder=PROC / str(min(first)), is_up=True)
         self._host = host
         self._total = [0, 0]
-        self._ownership = Ownership(pids, list(_sockets(self._diagnosis)))
+        self._pids = pids
+        self._namespace = network_namespace(namespace or min(first))
+        self._elsewhere: set[int] = set()
+        self._ownership = Ownership(self._processes, list(_sockets(self._diagnosis)))
+        self._told_elsewhere = frozenset(self._elsewhere)
         self.counts = frozenset(f"process {pid}" for pid in first)
         try:
             self.cost_s = checked_cost_s(self.read, interval_s=interval_s, max_duty=MAX_DUTY, name=name)
@@ -102,7 +108,7 @@ class SocketsProbe:
         self.remarks: Sequence[str] = [
             f"{name}: a read takes {self.cost_s * 1e3:.2g} ms, {self.cost_s / interval_s:.0%} of the time",
             f"{name}: payload of TCP alone; {_unseen(self._ownership.slowest_s, interval_s=interval_s)}",
-            *_namespace_remarks(name, first, namespace or min(first)),
+            *_namespace_remarks(name, self._elsewhere, namespace or min(first)),
         ]
 
     @classmethod
@@ -118,9 +124,11 @@ class SocketsProbe:
         Raises
         ------
         NotHere
-            If it is none.
+            If it is none, or has no processes.
         """
         group = checked_cgroup(folder)
+        if not cgroup_processes(group):
+            raise NotHere(f"{group}: no process is in this control group; is the job still running?")
         return cls(cgroup_name(group), pids=lambda: cgroup_processes(group), host=host, interval_s=interval_s)
 
     def read(self) -> Sequence[int]:
@@ -144,18 +152,17 @@ class SocketsProbe:
     @property
     def lost(self) -> Sequence[str]:
         """What could not be counted so far; see `profiler.collectors.base.Probe`."""
-        n_sockets, sent_bytes, received_bytes = self._ownership.lost
-        if not n_sockets:
-            return ()
-        sockets, sent, received = (
-            format_count(n_sockets, "TCP socket"),
-            format_bytes(sent_bytes),
-            format_bytes(received_bytes),
-        )
-        return (
-            f"{self._source.device}: {sockets} of its network closed before it was known whose they were, with {sent}"
-            f" sent and {received} received: not counted, though some may be its own",
-        )
+        name = self._source.device
+        return [
+            *_late_remarks(name, self._elsewhere - self._told_elsewhere),
+            *_lost_remarks(name, self._ownership.lost),
+        ]
+
+    def _processes(self) -> set[int]:
+        """Return the processes, and remember which are in another network namespace: they may enter it at any time."""
+        found = self._pids()
+        self._elsewhere |= {pid for pid in found if network_namespace(pid) not in (None, self._namespace)}
+        return found
 
     def counters(self) -> tuple[ProbedCounter, ...]:
         """Return what is read."""
@@ -183,18 +190,40 @@ def _unseen(slowest_s: tuple[float, float], *, interval_s: float) -> str:
     known, new = (format_duration(max(interval_s, one_s)) for one_s in slowest_s)
     return (
         "of a socket that closes, what it moved after the last read is not seen, and nothing of one that was open for"
-        f" less than {known}, or {new} if its process had just begun"
+        f" less than {known}, or {new} if its process had just begun; nor is a process followed whose parent started it"
+        f" and ended within {format_duration(max(LOOK_EVERY_S, slowest_s[1]))}"
     )
 
 
-def _namespace_remarks(name: str, pids: set[int], namespace: int) -> Iterator[str]:
+def _namespace_remarks(name: str, elsewhere: set[int], namespace: int) -> Iterator[str]:
     """Yield what the network namespaces of the processes mean."""
-    here = network_namespace(namespace)
-    elsewhere = [str(pid) for pid in sorted(pids) if network_namespace(pid) not in (None, here)]
     if elsewhere:
-        yield f"{name}: not counted, for they are in other network namespaces: processes {', '.join(elsewhere)}"
-    if here != network_namespace(os.getpid()):
+        yield f"{name}: not counted, for they are in other network namespaces: processes {_listed(elsewhere)}"
+    if network_namespace(namespace) != network_namespace(os.getpid()):
         yield f"{name}: is in a network namespace of its own; --netns {namespace} reads all that moves there, for less"
+
+
+def _late_remarks(name: str, elsewhere: set[int]) -> Iterator[str]:
+    if elsewhere:
+        yield (
+            f"{name}: not counted, for they were in other network namespaces meanwhile: processes {_listed(elsewhere)};"
+            " take --netns of one"
+        )
+
+
+def _lost_remarks(name: str, lost: Lost) -> Iterator[str]:
+    if lost.n_sockets:
+        sockets = format_count(lost.n_sockets, "TCP socket")
+        sent, received = format_bytes(lost.sent_bytes), format_bytes(lost.received_bytes)
+        yield (
+            f"{name}: {sockets} of its network closed before it was known whose they were, with {sent} sent and"
+            f" {received} received: not counted, though some may be its own"
+        )
+
+
+def _listed(pids: set[int]) -> str:
+    shown = ", ".join(map(str, sorted(pids)[:_MAX_SHOWN]))
+    return shown if len(pids) <= _MAX_SHOWN else f"{shown}, …"
 
 
 def _diagnosis(pid: int) -> DiagSocket:

@@ -65,6 +65,11 @@ class Readings:
         Monotonic clock.
     returning
         Counters that were away: their first sample is flagged, for ticks were missed before it.
+
+    Attributes
+    ----------
+    failed : AnyCounter or None
+        The counter at which the last tick ended that could not be read.
     """
 
     def __init__(
@@ -74,6 +79,7 @@ class Readings:
         *,
         returning: Collection[AnyCounter] = (),
     ) -> None:
+        self.failed: AnyCounter | None = None
         self._counters = tuple(counters)
         self._returning = [counter in returning for counter in counters]
         self._handles = [counter.handle for counter in counters if isinstance(counter, OpenCounter)]
@@ -114,6 +120,7 @@ class Readings:
                 note_time(now_ns())
         except (OSError, ValueError):
             n_ticks, n_reads = len(self), len(self._handles) + len(self._probes)
+            self.failed = self._counters[len(self._raw) - n_ticks * len(self._counters)]
             del self._times[n_ticks * (n_reads + 1) :], self._raw[n_ticks * len(self._counters) :]
             raise
         return begun_ns

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from profiler.errors import OffbeatError, UsageError
+from profiler.errors import OffbeatError, SourceBroken, UsageError
 from profiler.record.clock import SYSTEM_CLOCK, Clock, prompt_wakes
 from profiler.record.readings import Chunk, Readings
 from profiler.record.schedule import Schedule
@@ -22,6 +23,9 @@ MIN_INTERVAL_S: Final = 0.0005
 
 COME_BACK_S: Final = 30.0
 """How long it waits for the first of its counters once all are gone: to load a driver anew takes up to half of this."""
+
+MAX_LAPSES: Final = 3
+"""A counter that fails more often for a moment costs the others their ticks no more."""
 
 _RETRY_EVERY_S: Final = 1.0
 """How often counters that went away are looked for: opening one that is not there costs some ten microseconds."""
@@ -108,6 +112,7 @@ class Sampler:
         self._ticks_a_chunk = max(1, round(chunk_s / interval_s))
         self._order = self.counters
         self._away_since_ns: dict[AnyCounter, int] = {}
+        self._n_lapses: Counter[AnyCounter] = Counter()
         self._tried_ns = 0
 
     @property
@@ -146,9 +151,9 @@ class Sampler:
                 break
             try:
                 begun_ns = readings.read_tick()
-            except (OSError, ValueError):
+            except (OSError, ValueError) as error:
                 yield from self._chunk(readings)
-                self._drop_broken()
+                self._drop_broken(readings.failed, error)
                 self.n_missed += schedule.keep(now_ns()) + 1
                 readings, is_after_gap = self._new_readings(), True
                 continue
@@ -180,16 +185,34 @@ class Sampler:
             self.n_ticks += len(readings)
             yield readings.to_chunk(offset_ns=self.anchor_wall_ns - self.anchor_monotonic_ns)
 
-    def _drop_broken(self) -> None:
-        """Try each counter once more, for when a device goes all its counters go."""
+    def _drop_broken(self, failed: AnyCounter | None, cause: Exception) -> None:
+        """Try each counter once more, for when a device goes all its counters go; name the one that failed at least."""
         now_ns = self._tried_ns = self._clock.monotonic_ns()
+        n_away = len(self._away_since_ns)
         for counter in self.counters:
             try:
                 counter.read()
             except OffbeatError as error:
                 self.broken.append(error)
                 self._away_since_ns[counter] = now_ns
+        if failed is not None and len(self._away_since_ns) == n_away:
+            self._bear_with(failed, cause, now_ns=now_ns)
         self._sort_out()
+
+    def _bear_with(self, counter: AnyCounter, cause: Exception, *, now_ns: int) -> None:
+        """Note that a counter failed and can be read again at once; the others do without it if that happens often."""
+        self._n_lapses[counter] += 1
+        name = f"{counter.source.name}: {counter.series.raw_name}"
+        if self._n_lapses[counter] == 1:
+            self.broken.append(SourceBroken(f"{name}: {cause}; it could be read again at once, but its tick is missed"))
+        if self._n_lapses[counter] == MAX_LAPSES:
+            self.broken.append(
+                SourceBroken(
+                    f"{name}: {cause}, {MAX_LAPSES} times; from then on each such failure sets it aside a while"
+                )
+            )
+        if self._n_lapses[counter] >= MAX_LAPSES:
+            self._away_since_ns[counter] = now_ns
 
     def _may_come_back(self) -> bool:
         """Return whether there is still hope, now that no counter can be read."""

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from profiler.errors import UsageError
 from profiler.record.clock import SYSTEM_CLOCK, Clock
+from profiler.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +31,11 @@ class Timing:
         How often the devices copy their counters, by their names, as far as it was measured before.
     hand_over_s
         How often what was read is handed to the lake, which costs as much for a tick as for a thousand.
+
+    Raises
+    ------
+    UsageError
+        If it is over before a second read.
     """
 
     interval_s: float
@@ -37,6 +44,13 @@ class Timing:
     refresh_s: Mapping[str, float] = field(default_factory=dict)
     hand_over_s: float = 1.0
     clock: Clock = SYSTEM_CLOCK
+
+    def __post_init__(self) -> None:
+        if self.duration_s is not None and self.duration_s < self.interval_s:
+            raise UsageError(
+                f"{format_duration(self.duration_s)} is shorter than an interval of {format_duration(self.interval_s)}:"
+                " one read has no rate; go on for longer, or read more often"
+            )
 
     def dither(self) -> Callable[[], float]:
         """Return what puts a tick off by a part of an interval."""

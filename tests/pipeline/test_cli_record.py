@@ -81,6 +81,7 @@ def test_a_named_source_that_fails_is_told_and_the_others_are_recorded(
         (["--interval", "0.1ms"], 2, "interval of 0.1 ms: too short"),
         (["--interval", "5"], 2, "duration '5': expected a number with a unit"),
         (["--for", "soon"], 2, "duration 'soon'"),
+        (["--for", "1e300s"], 2, "duration '1e300s': longer than the 292 years"),
         (["--iface", "eth9"], 1, "no interface eth9 on this machine; it has: bond0"),
         (["--device", "mlx5_7"], 1, "no device mlx5_7 on this machine"),
         (["--device", "i40iw0", "--for", "1s"], 1, "i40iw0:1 has no rdma counters"),
@@ -194,6 +195,33 @@ def test_profiling_live_reads_at_random_places_of_each_interval_on_request(
     assert asked == [False, True]
     assert main(["profile", "--dither", str(SYS_ROOT)]) == 2
     assert "--dither: SOURCE is not watched live" in capsys.readouterr().err
+
+
+def test_one_impossible_counter_costs_the_others_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    host = Mlx5Host(root=tmp_path / "sys").write()
+    (host.port("mlx5_2") / "counters" / "port_xmit_data").write_text(f"{2**62}\n")
+    options = ["--device", "mlx5_2:1", "--sys-root", str(host.root), "--interval", "10ms", "--for", "100ms", "--json"]
+    assert main(["profile", *options]) == 3
+    series = json.loads(capsys.readouterr().out)["series"]
+    assert {one["direction"] for one in series} == {"transmit", "receive"}
+
+
+def test_profiling_what_counts_no_bytes_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Driver:
+        def __init__(self, interface: str) -> None:
+            self.interface = interface
+
+        def get_statistics(self) -> list[tuple[str, int]]:
+            return [("rx_drops", 1)]
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr("pyroute2.ethtool.ioctl.IoctlEthtool", Driver)
+    assert main(["profile", "--ethtool", "eth0:rx_drops", "--interval", "10ms", "--for", "50ms"]) == 3
+    assert "eth0: rx_drops: no bytes, of which alone a profile is made" in capsys.readouterr().err
 
 
 def test_what_is_said_before_a_recording_is_kept_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,6 +68,18 @@ def test_an_interface_that_is_deleted_is_dropped_and_named_and_the_others_go_on(
     assert "two-a is gone from the process's network namespace" in str(sampler.broken[0])
 
 
+def test_an_interface_that_comes_after_the_start_is_named(job: tuple[str, subprocess.Popen[bytes]]) -> None:
+    namespace, process = job
+    probes = open_namespace(process.pid, host="h1")
+    before = [loss for probe in probes for loss in probe.lost]
+    pair_of_interfaces(namespace, "two")
+    after = [loss for probe in probes for loss in probe.lost]
+    for probe in probes:
+        probe.close()
+    assert before == []
+    assert after == [f"pid{process.pid}: not read, for they came after the start: two-a, two-b"]
+
+
 def test_it_is_over_when_the_process_ends(job: tuple[str, subprocess.Popen[bytes]]) -> None:
     _, process = job
     probe = open_namespace(process.pid, host="h1")[0]

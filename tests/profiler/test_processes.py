@@ -100,6 +100,8 @@ def test_groups_of_one_name_are_two_series(talker: Talker, tmp_path: Path, monke
     assert one.endswith(f"{tmp_path.name}:job_1:step_0")
     assert other.endswith(f"{tmp_path.name}:job_2:step_0")
     assert "/" not in one, "a path that names a series has its parts between slashes"
+    with pytest.raises(NotHere, match="empty: no process is in this control group"):
+        SocketsProbe.of_cgroup(save_group(tmp_path / "empty"), host="h1", interval_s=10.0)
     monkeypatch.chdir(steps[0])
     for same in (Path(), Path("../step_0"), Path("..") / ".." / "job_1" / "step_0"):
         assert device_of(SocketsProbe.of_cgroup(same, host="h1", interval_s=10.0)) == one
@@ -215,3 +217,17 @@ def test_how_long_it_takes_until_a_new_socket_is_known_is_as_measured(monkeypatc
     known_s, new_s = Host(monkeypatch).ownership.slowest_s
     assert known_s == LOOK_SOON_S
     assert 0.2 <= new_s <= 1.0
+
+
+def test_processes_that_enter_another_network_later_are_told_of(
+    talker: Talker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe = probe_of(talker.process.pid)
+    assert probe.lost == []
+    monkeypatch.setattr("profiler.collectors.ownership.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("profiler.collectors.ownership.LOOK_DUTY", 1e9)
+    monkeypatch.setattr("profiler.collectors.sockets.network_namespace", lambda _pid: "net:[7]")
+    probe.read()
+    (told,) = probe.lost
+    assert f"they were in other network namespaces meanwhile: processes {talker.process.pid}" in told
+    probe.close()

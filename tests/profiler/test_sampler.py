@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from profiler.collectors import find_sources
+from profiler.collectors import CounterSpec, ProbedCounter, Source, find_sources
 from profiler.errors import UsageError
-from profiler.record import Chunk, Clock, Sampler, opened, stop_on_signals
+from profiler.record import Chunk, Clock, Sampler, Timing, opened, stop_on_signals
 from profiler.schema import Flag
+from profiler.store import Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from profiler.collectors import AnyCounter
 
@@ -212,3 +213,45 @@ def test_the_first_signal_is_noted_and_the_second_interrupts() -> None:
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+class Flaky:
+    """A probe that fails at every other read."""
+
+    remarks: Sequence[str] = ()
+    lost: Sequence[str] = ()
+    counts: frozenset[str] = frozenset()
+
+    def __init__(self) -> None:
+        self.n_reads = 0
+
+    def read(self) -> list[int]:
+        self.n_reads += 1
+        if self.n_reads % 2:
+            raise OSError("resource busy")
+        return [self.n_reads]
+
+    def counters(self) -> tuple[ProbedCounter, ...]:
+        spec = CounterSpec(file="n", metric="bytes", direction="transmit", help="reads")
+        series = Series(host="h1", device="flaky", direction="transmit", layer="netdev", raw_name="n")
+        source = Source(collector="fake", device="flaky", folder=Path("/none"), is_up=True)
+        return (ProbedCounter(source=source, spec=spec, series=series, probe=self, i_value=0),)
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_counter_that_fails_now_and_then_is_named_and_costs_the_others_few_ticks(tree: Path) -> None:
+    with opened([*find_sources(tree), Flaky()], host="h1") as found:
+        sampler = Sampler(found.counters, interval_s=0.01, clock=FakeClock().clock())
+        run(sampler, duration_s=3.0)
+    assert sampler.n_missed <= 8
+    assert [str(error).partition(";")[0] for error in sampler.broken] == [
+        "flaky: n: resource busy",
+        "flaky: n: resource busy, 3 times",
+    ]
+
+
+def test_a_time_too_short_for_two_reads_is_refused() -> None:
+    with pytest.raises(UsageError, match="1 s is shorter than an interval of 60 min"):
+        Timing(interval_s=3600.0, duration_s=1.0)
