@@ -66,18 +66,18 @@ def lake(
 def _show(found: Lake, chosen: Format) -> None:
     from profiler.units import format_bytes
 
-    sizes, recordings = found.sizes(), found.read("recordings").to_pylist()
-    states: dict[str, int] = {}
-    for recording in recordings:
-        states[recording["status"]] = states.get(recording["status"], 0) + 1
+    sizes, states, leftovers = found.sizes(), found.states(), found.leftovers()
     if chosen is Format.JSON:
-        print_json({"kind": "lake", "version": 1, "tables": sizes, "recordings": states})
+        print_json({"kind": "lake", "version": 1, "tables": sizes, "recordings": states, "leftovers": leftovers})
     elif chosen is Format.CSV:
         print_rows(sizes, output=chosen)
     else:
         print_rows([_readable(row, format_bytes=format_bytes) for row in sizes], output=chosen)
-        told = ", ".join(f"{n} {state}" for state, n in sorted(states.items())) or "none"
+        told = ", ".join(f"{n} {state}" for state, n in states.items()) or "none"
         print_lines(["", f"recordings: {told}"])
+        if leftovers["n_files"]:
+            size = f"{leftovers['n_files']} files, {format_bytes(leftovers['n_bytes'])}"
+            print_lines([f"not counting: {size}: being written, or replaced; --compact deletes what is an hour old"])
 
 
 def _readable(row: dict[str, Any], *, format_bytes: Callable[[float], str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from profiler.errors import LakeError
 from profiler.schema import arrow_schema
 from profiler.store.locks import LakeLock
-from profiler.store.manifest import Manifest
+from profiler.store.manifest import MERGED, Manifest
 from profiler.store.overlaps import find_overlaps
 from profiler.store.recording import Recording, recording_id
 from profiler.store.sealer import SWEEP_AFTER_S
@@ -37,7 +37,6 @@ TARGET_BYTES: Final = 256 << 20
 _BLOCK_ROWS: Final = 8 * ROW_GROUP_ROWS
 """Samples in memory at a time: 35 MB, and as much again while they are sorted."""
 _LOCK: Final = hashlib.sha256(b"compaction").hexdigest()
-_FORMAT: Final = "compaction"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +137,7 @@ def _n_bytes(segments: Sequence[Segment]) -> int:
 def _merge(root: Path, manifest: Manifest, group: Sequence[Segment]) -> Segment | None:
     """Write one file in the place of several; None if one of them was replaced meanwhile."""
     paths = [segment.path for segment in group]
-    key = recording_id("+".join(sorted(paths)), parser=_FORMAT, parser_version=1)
+    key = recording_id("+".join(sorted(paths)), parser=MERGED, parser_version=1)
     first_ns = min(segment.t_first_ns or 0 for segment in group)
     last_ns = max(segment.t_last_ns or 0 for segment in group)
     path = f"{PurePosixPath(paths[0]).parent}/merged-{first_ns}-{key[:16]}.parquet"
@@ -150,7 +149,7 @@ def _merge(root: Path, manifest: Manifest, group: Sequence[Segment]) -> Segment 
     if segment.n_rows != n_rows:
         raise LakeError(f"{root / path}: {segment.n_rows} rows merged of {n_rows}; nothing was replaced, run --check")
     row: dict[str, Any] = Recording(
-        recording_id=key, source=f"{len(group)} files of {PurePosixPath(path).parent.name}", format=_FORMAT
+        recording_id=key, source=f"{len(group)} files of {PurePosixPath(path).parent.name}", format=MERGED
     ).to_row()
     return segment if manifest.compact(paths, segment, row=row) else None
 

@@ -17,7 +17,7 @@ from profiler.store.counters import read_counter, read_counters
 from profiler.store.database import MANIFEST_NAME, check_is_new, create_database
 from profiler.store.manifest import Manifest
 from profiler.store.rows import checked_rows, last_of_each_key
-from profiler.store.segments import read_segments, remedy, write_segment
+from profiler.store.segments import read_segments, remedy, temporary_path, write_segment
 from profiler.store.writer import LakeWriter
 
 if TYPE_CHECKING:
@@ -98,6 +98,18 @@ class Lake:
                     }
                 )
         return rows
+
+    def states(self) -> dict[str, int]:
+        """Return how many inputs were recorded or ingested, by how that ended: ok, partial or error."""
+        with Manifest(self.root, mode="ro") as manifest:
+            return manifest.states()
+
+    def leftovers(self) -> dict[str, int]:
+        """Return the number and bytes of files that do not count: being written, or replaced and not yet deleted."""
+        with Manifest(self.root, mode="ro") as manifest:
+            paths = [self.root / path for path in manifest.not_counting()]
+        sizes = [size for path in paths for name in (path, temporary_path(path)) if (size := _size(name)) is not None]
+        return {"n_files": len(sizes), "n_bytes": sum(sizes)}
 
     def holds(self, recording_id: str) -> bool:
         """Return whether all of a recording is here, so that ingesting it again is a no-op."""
@@ -220,6 +232,13 @@ class Lake:
     def _kinds(self) -> dict[int, str]:
         rows = self.read("series")
         return dict(zip(rows["series_id"].to_pylist(), rows["kind"].to_pylist(), strict=True))
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:  # deleted or renamed meanwhile, or in a folder that is not ours to look into
+        return None
 
 
 def _create(root: Path) -> None:

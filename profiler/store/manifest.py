@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Manifest"]
+__all__ = ["MERGED", "Manifest"]
+
+MERGED: Final = "compaction"
+"""Format of the recordings that own merged files: they are no inputs, and the inputs count their rows."""
 
 _VISIBLE: Final = """select path from files left join recordings using (recording_id)
     where table_name = ?1 and (recording_id is null or attempt = visible_attempt)
@@ -81,6 +84,14 @@ class Manifest:
         """Return the rows of table ``recordings``, oldest first."""
         rows = self._rows(f"select {', '.join(RECORDING_COLUMNS)} from recordings order by rowid")  # noqa: S608 - no input
         return [dict(zip(RECORDING_COLUMNS, row, strict=True)) for row in rows]
+
+    def states(self) -> dict[str, int]:
+        """Return how many inputs there are of each status, in alphabetical order."""
+        return dict(
+            self._rows(
+                "select status, count(*) from recordings where format <> ? group by status order by status", MERGED
+            )
+        )
 
     def is_complete(self, recording_id: str) -> bool:
         """Return whether all of a recording is here."""
@@ -192,14 +203,17 @@ class Manifest:
             if len(found) != len(paths):
                 return False
             self._retire(f"path in ({marks})", *paths)
-            self._execute(
+            emptied = self._rows(
                 """delete from recordings where format = ?
-                and recording_id not in (select recording_id from files where recording_id is not null)""",
-                row["format"],
+                and recording_id not in (select recording_id from files where recording_id is not null)
+                returning n_rows""",
+                MERGED,
             )
-            self._insert_recording({"status": "ok", "complete": 1, **row})
+            # Only a merged file that came from another lake counts rows of its own.
+            n_rows = sum(n for (n,) in emptied if n) or None
+            times = {"t_first_ns": segment.t_first_ns, "t_last_ns": segment.t_last_ns}
+            self._insert_recording({"status": "ok", "complete": 1, "n_rows": n_rows, **times, **row})
             self._add(segment, owner=(row["recording_id"], 1))
-            self._execute(_COUNT, row["recording_id"])
         return True
 
     def sweep(self, *, before_ns: int) -> None:

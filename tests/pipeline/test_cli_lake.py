@@ -51,6 +51,10 @@ def test_it_compacts_and_checks(lake: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["lake", str(lake), "--compact"]) == 0
     assert main(["lake", str(lake), "--check"]) == 0
     assert "whole: " in capsys.readouterr().out
+    assert main(["lake", str(lake)]) == 0
+    shown = capsys.readouterr().out
+    assert "recordings: 3 ok" in shown
+    assert "not counting: 3 files, " in shown
     assert len(Lake.open(lake).files("samples")) == 1
 
 

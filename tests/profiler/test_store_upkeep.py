@@ -148,6 +148,33 @@ def test_merging_again_leaves_no_recording_without_files(lake: Lake) -> None:
     assert formats.count("test") == 22
 
 
+def test_recordings_count_each_sample_once_however_often_files_are_merged(lake: Lake, tmp_path: Path) -> None:
+    def counted(of: Lake) -> tuple[int, dict[str, int]]:
+        return sum(row["n_rows"] or 0 for row in of.read("recordings").to_pylist()), of.states()
+
+    for n, name in enumerate(["late", "later"], start=22):
+        put(lake, name, first_s=100 * n)
+        compact(lake)
+        assert counted(lake) == (n * 3 * 50, {"ok": n})
+
+    copy = tmp_path / "copy"
+    ingest(lake.root, lake=copy)
+    assert counted(Lake.open(copy)) == (23 * 3 * 50, {"ok": 23})
+    put(Lake.open(copy), "more", first_s=9000)
+    compact(Lake.open(copy))
+    assert counted(Lake.open(copy)) == (24 * 3 * 50, {"ok": 24})
+
+
+def test_what_replaced_files_take_up_is_told(lake: Lake) -> None:
+    replaced = lake.files("samples")[:20]
+    n_before = lake.leftovers()["n_files"]
+    size = sum(path.stat().st_size for path in replaced)
+
+    compact(lake)
+
+    assert (n_before, lake.leftovers()) == (0, {"n_files": 20, "n_bytes": size})
+
+
 def test_inputs_that_were_ingested_stay_known(lake: Lake) -> None:
     key = put(lake, "again", first_s=5000)
 
