@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -49,12 +50,15 @@ _LAYOUT: Final = (
 
 DAMAGED: Final = "the manifest is damaged: restore it from a copy, or make the lake again from its inputs"
 
+_ROOM_BYTES: Final = 64 << 10
+"""Free bytes below which a failed write is for want of room: SQLite grows the index of its log by 32 KiB at a time."""
+
 _REMEDIES: Final = {
     sqlite3.SQLITE_FULL: "the disk is full: free some space and run again; what was sealed before is kept",
     sqlite3.SQLITE_BUSY: "another process holds it: wait until that one ends, and run again",
     sqlite3.SQLITE_READONLY: "the folder is read-only: change its permissions or choose a lake elsewhere",
     sqlite3.SQLITE_CANTOPEN: "the folder is read-only or not yours: change its permissions or choose a lake elsewhere",
-    sqlite3.SQLITE_IOERR: "the disk fails or is full: check it",
+    sqlite3.SQLITE_IOERR: "the disk fails: check it, and what the kernel's log says of it",
     sqlite3.SQLITE_NOTADB: "this is not a lake: choose another folder",
     sqlite3.SQLITE_CORRUPT: DAMAGED,
 }
@@ -123,8 +127,17 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
+        if code == sqlite3.SQLITE_IOERR and _is_full(path.parent):
+            code = sqlite3.SQLITE_FULL
         remedy = _REMEDIES.get(code, "check the folder and its file system")
         raise LakeError(f"{path}: {error}; {remedy}") from error
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _ROOM_BYTES
+    except OSError:  # a disk that does not tell how full it is has failed
+        return False
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:

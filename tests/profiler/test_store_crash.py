@@ -166,8 +166,9 @@ def test_a_disk_full_while_merging_keeps_the_small_files(small_disk: Path) -> No
     noise = np.random.default_rng(1).integers(0, 2**60, (8, 6_000))
     ids = [write(lake, f"part{i}", values.tolist(), device=f"eth{i}") for i, values in enumerate(noise)]
     fill(small_disk)
-    with pytest.raises(LakeError, match=r"full|No space left"):
-        compact(lake)
+    for _ in range(3):  # SQLite's own words differ, by what it finds beside the manifest
+        with pytest.raises(LakeError, match=r"No space left on device; free some|the disk is full: free some"):
+            compact(lake)
     for series_id, values in zip(ids, noise, strict=True):
         np.testing.assert_array_equal(lake.counter(series_id).value, values)
     assert check_lake(lake).problems == ()
