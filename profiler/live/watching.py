@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from profiler.live.watch import LiveWatch, Readings
 from profiler.live.watcher import Watcher
+from profiler.schema import Flag
+from profiler.units import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from profiler.collectors import AnyCounter
     from profiler.live.state import LiveProfile
     from profiler.phases import TrafficProfile
     from profiler.record import Chunk, Sampler
@@ -41,17 +47,41 @@ def profile_live(
     warn
         Called with what went wrong on the way and did not end the watch.
     """
+    impossible: Counter[AnyCounter] = Counter()
     chunks = sampler.chunks(stop=stop, duration_s=duration_s)
     if show is None:
         watch = LiveWatch()
         for chunk in chunks:
             watch.add(_readings(chunk))
-        return watch.answers()
-    with Watcher(warn=warn) as watcher:
-        for chunk in chunks:
-            watcher.add(_readings(chunk))
-            show(sampler.elapsed_s, watcher.newest)
-        return watcher.answers()
+            impossible.update(_impossible(chunk))
+        answers = watch.answers()
+    else:
+        with Watcher(warn=warn) as watcher:
+            for chunk in chunks:
+                watcher.add(_readings(chunk))
+                impossible.update(_impossible(chunk))
+                show(sampler.elapsed_s, watcher.newest)
+            answers = watcher.answers()
+    for counter, n_readings in impossible.items():
+        warn(_doubt(counter, n_readings))
+    return answers
+
+
+def _impossible(chunk: Chunk) -> dict[AnyCounter, int]:
+    """Return how many readings of each counter of bytes were impossible, where any was."""
+    n_readings = np.count_nonzero(chunk.flags & np.uint16(Flag.IMPOSSIBLE), axis=1).tolist()
+    return {
+        counter: n
+        for counter, n in zip(chunk.counters, n_readings, strict=True)
+        if n and counter.series.metric == "bytes"
+    }
+
+
+def _doubt(counter: AnyCounter, n_readings: int) -> str:
+    return (
+        f"{counter.source.folder / counter.spec.file}: {format_count(n_readings, 'reading')} of {counter.source.name}"
+        " left out, of 2^63 bytes and more: no port has carried so many; look at its driver"
+    )
 
 
 def _readings(chunk: Chunk) -> Readings:

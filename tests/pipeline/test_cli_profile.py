@@ -216,3 +216,23 @@ def test_a_missing_file_and_a_missing_interface_are_errors(tmp_path: Path, capsy
     assert "none.csv" in capsys.readouterr().err
     assert main(["profile", "--iface", "none0", "--for", "1s"]) == 1
     assert "none0" in capsys.readouterr().err
+
+
+def test_a_counter_that_cannot_be_is_named_and_the_other_ports_have_their_answer(
+    fake_nic: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Words of 4 bytes, so that 2^62 of them are 2^64 bytes.
+    port = fake_nic / "class" / "infiniband" / "mlx5_0" / "ports" / "1"
+    for name, value in {"counters/port_xmit_data": 2**62, "counters/port_rcv_data": 10}.items():
+        (port / name).parent.mkdir(parents=True, exist_ok=True)
+        (port / name).write_text(f"{value}\n", encoding="ascii")
+    (port / "state").write_text("4: ACTIVE\n", encoding="ascii")
+    named = ["--iface", "ob0", "--device", "mlx5_0", "--sys-root", str(fake_nic)]
+    assert main(["profile", *named, "--for", "3s", "--json"]) == 0
+    told = capsys.readouterr()
+    series = {(s["device"], s["direction"]): s for s in json.loads(told.out)["series"]}
+    assert series["ob0", "transmit"]["period_s"] == pytest.approx(PERIOD_S, rel=0.02)
+    assert series["mlx5_0", "receive"]["status"] == "idle"
+    assert series["mlx5_0", "transmit"]["status"] == "no_data"
+    assert str(port / "counters" / "port_xmit_data") in told.err
+    assert "mlx5_0" in told.err

@@ -12,6 +12,7 @@ from profiler import synth
 from profiler.errors import BadInput
 from profiler.live import LiveCounter, LiveEvent
 from profiler.phases import Phase, TrafficProfile, profile
+from profiler.schema import Flag
 from tests.profiler.streams import GPT, ONE_BURST, SERIES, T0_NS, job, joined, played, silence
 
 if TYPE_CHECKING:
@@ -279,3 +280,11 @@ def test_a_live_state_is_json() -> None:
     assert document["lock"] == "held"
     assert document["status"] == "periodic"
     assert [event["kind"] for event in document["events"]] == ["found"]
+
+
+def test_readings_flagged_impossible_are_left_out_and_the_largest_possible_are_taken() -> None:
+    most = 2**63 - 1
+    counter = LiveCounter(SERIES)
+    flags = np.array([0, Flag.IMPOSSIBLE, 0], dtype=np.uint16)
+    counter.add(T0_NS + np.arange(3), np.array([most - 10, 2**64 - 1, most], dtype=np.uint64), flags=flags)
+    assert counter.answer().mean_bps == pytest.approx(10 * 8 / 2e-9)
