@@ -15,12 +15,16 @@ from profiler.units import NS_PER_S
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from profiler.signals.windows import CounterClock
     from profiler.store import Series
 
-__all__ = ["RATED_METRICS", "rate_series"]
+__all__ = ["RATED_METRICS", "clock_of", "rate_series"]
 
 RATED_METRICS: Final = ("bytes", "bytes_per_s")
 """Metrics whose series are rates of traffic; a gauge has one of its own, lest it be one series with a counter."""
+
+LIVE_LAYERS: Final = frozenset({"socket", "capture", "collective"})
+"""Software counts these as they happen: what beats there is the traffic."""
 
 UNBOUNDED_BITS: Final = 64
 GAUGE_NOTE: Final = "a gauge: rates as their source averaged them, over windows that it does not tell"
@@ -72,13 +76,18 @@ def rate_series(
     )
 
 
+def clock_of(series: Series) -> CounterClock:
+    """Return whether a counter may be copied by a clock of its own."""
+    return "none" if series.layer in LIVE_LAYERS else "unknown"
+
+
 def _rate(series: Series, t_ns: NDArray[np.int64], value: NDArray[np.int64]) -> RateSeries:
     if series.kind == "delta":
         # Bytes of a delta came after the read before, so the first one's window is not known.
-        return RateSeries.from_deltas(t_ns, value[1:])
+        return RateSeries.from_deltas(t_ns, value[1:], clock=clock_of(series))
     if series.kind == "gauge":
         return _from_gauge(t_ns, value)
-    return RateSeries.from_counter(t_ns, value, width_bits=_width_bits(series))
+    return RateSeries.from_counter(t_ns, value, width_bits=_width_bits(series), clock=clock_of(series))
 
 
 def _from_gauge(t_ns: NDArray[np.int64], value: NDArray[np.int64]) -> RateSeries:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from profiler.errors import BadInput
 from profiler.live.timeline import Timeline
+from profiler.rates import clock_of
 from profiler.schema import Flag
 from profiler.signals import RateSeries
 
@@ -45,6 +46,7 @@ class Totals:
         # Words of 4 bytes make a counter of canonical bytes 2 bits wider.
         raw_bits = UNBOUNDED_BITS if series.width_bits is None else series.width_bits
         self._wraps_at_bits = min(UNBOUNDED_BITS, raw_bits + round(math.log2(series.raw_scale)))
+        self._clock = clock_of(series)
         self._timeline = Timeline()
         self._last_ns = np.zeros(0, dtype=np.int64)
         self._last_value = np.zeros(0, dtype=np.int64)
@@ -73,6 +75,7 @@ class Totals:
             np.concatenate((self._last_ns[:n_before], t_ns)),
             np.concatenate((self._last_value[:n_before], value)),
             width_bits=self._wraps_at_bits,
+            clock=self._clock,
         )
         self._last_ns, self._last_value = t_ns[-1:], value[-1:]
         return Taken(

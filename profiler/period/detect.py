@@ -23,7 +23,7 @@ from profiler.period.prepare import MIN_BINS, prepare, uniform_rate
 from profiler.period.sharing import parted
 from profiler.period.spectrum import N_LINES, line_spectrum
 from profiler.period.stretch import stretches
-from profiler.period.verdict import FEW_CYCLES, constant, doubtful, undersampled, without
+from profiler.period.verdict import FEW_CYCLES, constant, doubtful, moot, undersampled, without
 from profiler.schema import Flag
 from profiler.units import NS_PER_S, format_duration, format_rate
 
@@ -94,7 +94,9 @@ def detect_period(series: RateSeries) -> PeriodEstimate:
         answers.append(_later(answer, offset_s))
         if answer.status == "periodic":
             return answers[-1]
-    return answers[0]
+    if series.refresh_s is None or not series.is_refresh_moot:
+        return answers[0]
+    return moot(answers[0], refresh_s=series.refresh_s)
 
 
 def _later(answer: PeriodEstimate, offset_s: float) -> PeriodEstimate:

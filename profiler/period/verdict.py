@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from profiler.period.status import Status
 
-__all__ = ["FEW_CYCLES", "METHOD", "constant", "doubtful", "insufficient", "undersampled", "without"]
+__all__ = ["FEW_CYCLES", "METHOD", "constant", "doubtful", "insufficient", "moot", "undersampled", "without"]
 
 METHOD: Final = "comb of spectral lines and multi-scale autocorrelation, iterations followed by template"
 
@@ -42,6 +43,20 @@ def without(
 def constant(mean_bps: float) -> PeriodEstimate:
     """Return the answer for traffic without Up and Down phases."""
     return without("constant", f"a steady {format_rate(mean_bps)}, without Up and Down phases")
+
+
+def moot(answer: PeriodEstimate, *, refresh_s: float) -> PeriodEstimate:
+    """Return the answer to a series whose windows are ticks of what may be its counter's clock, or a job's beat.
+
+    Steady ticks are a stream or a job, so that neither is said; of other answers the reason tells it.
+    """
+    beat = (
+        f"each {format_duration(refresh_s)} it moves at once, by a refresh of its own or by a burst of a job that fits"
+        " between two reads; read it more often, or the job's sockets by --pid, which have no refresh"
+    )
+    if answer.status == "constant":
+        return without("undersampled", f"steady or not, the reads do not tell: {beat}")
+    return replace(answer, reason=f"{answer.reason}; {beat}") if answer.status == "aperiodic" else answer
 
 
 def doubtful(answer: PeriodEstimate) -> PeriodEstimate:

@@ -61,7 +61,12 @@ def cautions(
         ),
         (series.mean_bps > FASTEST_BPS, f"{format_rate(series.mean_bps)} is faster than any port: is the unit right?"),
         (
-            series.refresh_s is not None,
+            series.refresh_s is not None and series.is_refresh_moot,
+            f"each {format_duration(series.refresh_s)} the counter is refreshed, or a job sends a burst that fits"
+            " between two reads: looked at tick by tick",
+        ),
+        (
+            series.refresh_s is not None and not series.is_refresh_moot,
             f"the counter is refreshed every {format_duration(series.refresh_s)}: looked at tick by tick",
         ),
         (n_resets > 0, f"{format_count(n_resets, 'reset')} of the counter"),

@@ -16,13 +16,15 @@ class Refresh:
 
     The clock may wander against that of the polls, so it is kept as knots: tick number ``knots_ticks[i]`` (not
     whole in general) stands at ``knots_s[i]`` seconds after ``t0_ns``; both increase, float64, shape (n_knots,).
-    Between knots the clock is even, and beyond them it keeps ``interval_s``.
+    Between knots the clock is even, and beyond them it keeps ``interval_s``. It ``is_moot`` where a job that sends a
+    burst at each tick would look the same.
     """
 
     t0_ns: int
     interval_s: float
     knots_s: NDArray[np.float64]
     knots_ticks: NDArray[np.float64]
+    is_moot: bool = False
 
     @property
     def phase_s(self) -> float:

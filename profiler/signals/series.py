@@ -15,7 +15,7 @@ from profiler.signals.grid import UniformRate, on_grid
 from profiler.signals.polls import holes, repeating_gaps_s, typical_window_ns
 from profiler.signals.reads import checked_deltas, checked_reads, checked_width_bits
 from profiler.signals.steps import Steps, bad_reads, moved_bytes, steps_of
-from profiler.signals.windows import Windows, windows_between
+from profiler.signals.windows import CounterClock, Windows, windows_between
 from profiler.units import BITS_PER_BYTE, NS_PER_S
 
 __all__ = ["RateSeries"]
@@ -43,6 +43,8 @@ class RateSeries:
     refresh_s, refresh_phase_s
         The counter's own refresh interval in seconds, if it is slower than the polls and the windows are its ticks,
         and when after the first read it first ticked.
+    is_refresh_moot
+        What looks like that refresh may be the beat of a job, whose bursts each fit between two polls.
     n_stale
         Reads that only saw again what one before had seen; their windows are put together, and flagged.
     poll_periods_s
@@ -63,6 +65,7 @@ class RateSeries:
     n_glitches: int = 0
     refresh_s: float | None = None
     refresh_phase_s: float | None = None
+    is_refresh_moot: bool = False
     n_stale: int = 0
     poll_periods_s: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
@@ -81,7 +84,13 @@ class RateSeries:
 
     @classmethod
     def from_counter(
-        cls, t_ns: ArrayLike, value: ArrayLike, *, width_bits: int = 64, capacity_bps: float | None = None
+        cls,
+        t_ns: ArrayLike,
+        value: ArrayLike,
+        *,
+        width_bits: int = 64,
+        capacity_bps: float | None = None,
+        clock: CounterClock = "unknown",
     ) -> Self:
         """Make a series from reads of a cumulative byte counter.
 
@@ -95,6 +104,8 @@ class RateSeries:
             The counter wraps at ``2 ** width_bits``; 64 if that is not known.
         capacity_bps
             What the link carries in this direction, in bit/s, if known: what is over it is no traffic.
+        clock
+            ``none`` if the counter is known to be counted live, as those of software are: none is looked for then.
 
         Raises
         ------
@@ -120,13 +131,20 @@ class RateSeries:
         bad = bad_reads(reads.value, width_bits=width_bits)
         n_bad = int(np.count_nonzero(bad))
         times_ns, values = (reads.t_ns[~bad], reads.value[~bad]) if n_bad else (reads.t_ns, reads.value)
-        windows = windows_between(times_ns, moved_bytes(values))
+        windows = windows_between(times_ns, moved_bytes(values), clock=clock)
         steps = steps_of(values[windows.i_read], np.diff(windows.edges_ns), width_bits=width_bits)
         series = cls._of(windows, steps, polls_ns=times_ns, capacity_bps=capacity_bps)
         return replace(series, n_late=reads.n_late, n_duplicate=reads.n_duplicate, n_glitches=n_bad)
 
     @classmethod
-    def from_deltas(cls, t_ns: ArrayLike, delta_bytes: ArrayLike, *, capacity_bps: float | None = None) -> Self:
+    def from_deltas(
+        cls,
+        t_ns: ArrayLike,
+        delta_bytes: ArrayLike,
+        *,
+        capacity_bps: float | None = None,
+        clock: CounterClock = "unknown",
+    ) -> Self:
         """Make a series from bytes per window.
 
         Parameters
@@ -137,6 +155,8 @@ class RateSeries:
             Bytes of each window, not negative, below 2**64; shape (n_samples,).
         capacity_bps
             What the link carries in this direction, in bit/s, if known: what is over it is no traffic.
+        clock
+            As for `from_counter`.
 
         Raises
         ------
@@ -157,7 +177,7 @@ class RateSeries:
         1000.0
         """
         edges_ns, deltas = checked_deltas(t_ns, delta_bytes)
-        windows = windows_between(edges_ns, deltas)
+        windows = windows_between(edges_ns, deltas, clock=clock)
         if not isinstance(windows.i_read, slice) and windows.i_read.size > 1:
             deltas = np.add.reduceat(deltas[: windows.i_read[-1]], windows.i_read[:-1])
         known, flags = np.ones(deltas.size, dtype=bool), np.zeros(deltas.size, dtype=np.uint16)
@@ -177,6 +197,7 @@ class RateSeries:
             flags=flags,
             refresh_s=windows.refresh_s,
             refresh_phase_s=windows.refresh_phase_s,
+            is_refresh_moot=windows.is_refresh_moot,
             n_stale=windows.n_stale,
             poll_periods_s=repeating_gaps_s(polls_ns, edges_ns=windows.edges_ns, delta_bytes=steps.delta_bytes),
             notes=steps.notes,

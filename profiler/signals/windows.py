@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,10 @@ from profiler.refresh import at_ticks, refresh_of_moves
 from profiler.schema import Flag
 from profiler.signals.stale import stale_reads
 
-__all__ = ["Windows", "windows_between"]
+__all__ = ["CounterClock", "Windows", "windows_between"]
+
+CounterClock = Literal["unknown", "none"]
+"""Whether a counter may be copied by a clock of its own, as those of switches and NICs are, or is counted live."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,6 +35,8 @@ class Windows:
     refresh_s, refresh_phase_s
         The counter's own clock, None where windows are those between reads: its interval, and when after the first
         read it first ticked.
+    is_refresh_moot
+        A job that sends a burst at each of its ticks would look the same.
     n_stale
         Reads that saw nothing new.
     """
@@ -40,10 +46,13 @@ class Windows:
     flags: NDArray[np.uint16]
     refresh_s: float | None = None
     refresh_phase_s: float | None = None
+    is_refresh_moot: bool = False
     n_stale: int = 0
 
 
-def windows_between(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -> Windows:
+def windows_between(
+    t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64], *, clock: CounterClock = "unknown"
+) -> Windows:
     """Return the windows of a series.
 
     Parameters
@@ -52,9 +61,13 @@ def windows_between(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -
         Times of reads, strictly increasing, shape (n_reads,).
     moved_bytes
         By how much the counter moved from each read to the next; 0 where it did not, shape (n_reads - 1,).
+    clock
+        Where the counter has none, no read is stale, and what looks like its beat is the traffic's.
     """
     if t_ns.size < 2:
         return Windows(edges_ns=t_ns[:0], i_read=slice(0, 0), flags=np.zeros(0, dtype=np.uint16))
+    if clock == "none":
+        return _between_reads(t_ns, np.zeros(t_ns.size, dtype=bool))
     refresh = refresh_of_moves(t_ns, moved_bytes)
     if refresh is None:
         return _between_reads(t_ns, stale_reads(moved_bytes))
@@ -67,6 +80,7 @@ def windows_between(t_ns: NDArray[np.int64], moved_bytes: NDArray[np.float64]) -
         flags=(stale | missed).astype(np.uint16),
         refresh_s=refresh.interval_s,
         refresh_phase_s=refresh.phase_s,
+        is_refresh_moot=refresh.is_moot,
         n_stale=int(t_ns.size - ticks.t_ns.size),
     )
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pipeline.cli.profile_table import readable_rows
 from profiler import RateSeries, profile
+from profiler.rates import rate_series
 from profiler.refresh import refresh_of_moves
 from profiler.sources import read_rates
+from profiler.store import Series
 from tests.data import shared
 
 Floats = NDArray[np.floating[Any]]
@@ -104,3 +107,54 @@ def test_a_series_rebuilt_at_its_ticks_has_no_clock_left(name: str) -> None:
     for rate in rebuilt:
         total = np.concatenate(([0.0], np.cumsum(rate.delta_bytes))).astype(np.uint64)
         assert RateSeries.from_counter(rate.edges_ns, total).refresh_s is None
+
+
+def _totals(polls: Floats, starts: Floats, *, width: float, burst_bytes: float = 2e6) -> NDArray[np.int64]:
+    """Return what a live counter shows of equal bursts."""
+    knots = np.stack([starts, starts + width], axis=1).ravel()
+    moved = np.repeat(np.arange(starts.size + 1.0), 2)[1:-1] * burst_bytes
+    return np.floor(np.interp(polls, knots, moved)).astype(np.int64)
+
+
+def _look(*, width: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return reads each 10 ms of a job that sends 2 MB each 250 ms, in bursts of a width in seconds."""
+    rng = np.random.default_rng(11)
+    polls = np.cumsum(0.01 + rng.uniform(-0.004, 0.004, 1200))
+    starts = np.arange(0.1, 12.0, 0.25)
+    return _ns(polls), _totals(polls, starts, width=width)
+
+
+@pytest.mark.parametrize("layer", ["socket", "capture", "collective"])
+@pytest.mark.parametrize("kind", ["counter", "delta"])
+def test_what_software_counts_has_no_clock_but_the_jobs_beat(layer: str, kind: Literal["counter", "delta"]) -> None:
+    t_ns, value = _look(width=1e-4)
+    series = Series(host="h", device="pid1", direction="transmit", layer=layer, kind=kind)
+    rate = rate_series(series, t_ns=t_ns, value=value if kind == "counter" else np.diff(value, prepend=0))
+    assert (rate.refresh_s, rate.n_stale) == (None, 0)
+    assert profile(rate).period_s == pytest.approx(0.25, rel=1e-3)
+
+
+def test_bursts_that_polls_split_are_no_copies_of_a_counter() -> None:
+    found = profile(RateSeries.from_counter(*_look(width=0.001)))
+    assert found.period_s == pytest.approx(0.25, rel=1e-3)
+
+
+def test_what_may_be_a_refresh_or_a_job_is_neither_steady_nor_periodic_and_the_table_says_so() -> None:
+    rate = RateSeries.from_counter(*_look(width=1e-6))
+    assert rate.refresh_s == pytest.approx(0.25, rel=1e-3)
+    found = profile(rate)
+    assert (found.status, found.period_s) == ("undersampled", None)
+    (row,) = readable_rows(found)
+    assert "250 ms" in row["note"]
+    assert "refresh" in row["note"]
+    assert "job" in row["note"]
+    assert "--pid" in row["note"]
+
+
+def test_a_refresh_through_which_the_pauses_of_a_job_are_seen_is_in_no_doubt() -> None:
+    polls = np.arange(3000) * 0.01
+    live = _totals(polls, np.arange(0.1, 30.0, 2.9), width=1.3)
+    copied = live[np.searchsorted(polls, np.floor((polls - 0.003) / 0.1) * 0.1 + 0.003, side="right") - 1]
+    rate = RateSeries.from_counter(_ns(polls), copied)
+    assert rate.refresh_s == pytest.approx(0.1, rel=1e-3)
+    assert not rate.is_refresh_moot
