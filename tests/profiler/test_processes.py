@@ -178,7 +178,7 @@ class Host:
         self.ownership.update([])
 
     def _pids(self) -> set[int]:
-        time.sleep(0.01)  # for which it is looked at each 0.2 s
+        time.sleep(0.05)  # for which they are looked up once a second
         return set(self.processes)
 
     def _inodes_of(self, pids: set[int]) -> set[int]:
@@ -216,7 +216,7 @@ def test_what_ends_before_it_is_known_whose_it_was_is_told(monkeypatch: pytest.M
 def test_how_long_it_takes_until_a_new_socket_is_known_is_as_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     known_s, new_s = Host(monkeypatch).ownership.slowest_s
     assert known_s == LOOK_SOON_S
-    assert 0.2 <= new_s <= 1.0
+    assert new_s >= 1.0
 
 
 def test_processes_that_enter_another_network_later_are_told_of(
