@@ -15,13 +15,14 @@ from scipy.optimize import nnls
 
 from profiler.period.folding import Fold
 from profiler.period.spectrum import alias_periods
+from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from profiler.signals import UniformRate
 
-__all__ = ["CLOSE_BINS", "AliasTest", "rule_out_aliases"]
+__all__ = ["CLOSE_BINS", "AliasTest", "are_irregular", "rule_out_aliases"]
 
 CLOSE_BINS: Final = 32.0
 """Longer periods have aliases so near the sampling interval itself that hardly any demand would look the same."""
@@ -38,6 +39,8 @@ CLEAR_MISFIT: Final = 0.02
 AS_WELL_FACTOR: Final = 1.25
 MAX_FLOOR_FRAC: Final = 0.3
 """Traffic that never falls below this part of its peak has windows that each hold whole iterations, or a base load."""
+MAX_GATHERED: Final = 0.1
+"""An alias that shows with less than this part of its height, a hundredth of its power, draws no line of its own."""
 N_PARTS: Final = 48
 N_DEMANDS: Final = 24
 
@@ -99,6 +102,26 @@ def rule_out_aliases(uniform: UniformRate, starts_s: NDArray[np.float64], *, per
     return AliasTest(
         alias_periods_s=alias_periods(1 / period_s, dt_s=uniform.dt_s), ruled_out=bool(clear), misfit=misfit
     )
+
+
+def are_irregular(edges_ns: NDArray[np.int64], *, dt_s: float) -> bool:
+    """Return whether windows begin at times so irregular that no alias of their typical width keeps its phase.
+
+    Parameters
+    ----------
+    edges_ns
+        Ends of the windows, shape (n_edges,).
+    dt_s
+        Their typical width in seconds.
+
+    Notes
+    -----
+    An alias at ``m / dt ± f`` shows at ``f`` with the mean resultant length of the windows' ends at ``m / dt``: 1 to
+    even ones, and about ``1 / sqrt(n)`` to random ones.
+    """
+    turns = 2j * np.pi * (edges_ns - edges_ns[0]) / (dt_s * NS_PER_S)
+    gathered = max(abs(np.exp(m * turns).mean()) for m in (1, 2))
+    return bool(gathered < MAX_GATHERED)
 
 
 def _misfit(means: NDArray[np.float64], counts: NDArray[np.float64], *, window_cycles: float) -> float:

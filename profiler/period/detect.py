@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.period.alias import CLOSE_BINS, rule_out_aliases
+from profiler.period.alias import CLOSE_BINS, are_irregular, rule_out_aliases
 from profiler.period.bursts import pooled, runs, threshold
 from profiler.period.choice import choose
 from profiler.period.confidence import CONFIDENCE_ACCEPT, EVIDENCE_ALONE, Z_ALONE, is_enough
@@ -130,7 +130,7 @@ def _detect(series: RateSeries) -> PeriodEstimate:
     answer = parted(alone, uniform=uniform, prepared=prepared, choice=choice, shunned_s=series.poll_periods_s)
     if answer.confidence is not None and answer.confidence < CONFIDENCE_ACCEPT:
         return doubtful(answer)
-    return _unaliased(answer, uniform)
+    return _unaliased(answer, uniform, edges_ns=series.edges_ns)
 
 
 def _fast_line(choice: Choice | None, spectrum: Spectrum) -> float | None:
@@ -150,12 +150,12 @@ def _fast_line(choice: Choice | None, spectrum: Spectrum) -> float | None:
     return 1 / freq if comes_back and freq > 1 / FLAGGED_BINS and freq * bins > MUCH_LONGER else None
 
 
-def _unaliased(answer: PeriodEstimate, uniform: UniformRate) -> PeriodEstimate:
+def _unaliased(answer: PeriodEstimate, uniform: UniformRate, *, edges_ns: NDArray[np.int64]) -> PeriodEstimate:
     """Return the answer with its aliases named if it is short, or the refusal to tell it from them."""
     if answer.period_s is None or answer.period_s >= CLOSE_BINS * uniform.dt_s or answer.others:
         return answer
     test = rule_out_aliases(uniform, answer.starts_s, period_s=answer.period_s)
-    if not test.ruled_out:
+    if not test.ruled_out and not are_irregular(edges_ns, dt_s=uniform.dt_s):
         return undersampled(answer.period_s, dt_s=uniform.dt_s)
     if answer.period_s < FLAGGED_BINS * uniform.dt_s:
         return replace(answer, alias_periods_s=test.alias_periods_s)

@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from profiler import RateSeries
+from profiler.period import PeriodEstimate, detect_period
 from profiler.period.alias import N_DEMANDS, N_PARTS, AliasTest, rule_out_aliases
 from profiler.period.folding import Fold
 from profiler.period.spectrum import alias_periods
@@ -80,3 +82,23 @@ def test_a_fold_counts_every_bin_once_and_puts_it_where_its_iteration_is() -> No
     assert fold.part[[0, 1, 2, 11, 12, 22, 23, 43, 53, 59]].tolist() == [8, 9, 0, 9, 0, 9, 0, 0, 0, 6]
     assert fold.means(times, (times == 7.5).astype(float))[5] == 7.5
     assert fold.spread(np.arange(10.0))[7] == 5.0
+
+
+def _read_in_bunches(period_s: float, *, seed: int) -> PeriodEstimate:
+    """Return what is found of 2 MB an iteration, read each 2 ms by a busy host: in bunches, 14 ms at random apart."""
+    rng = np.random.default_rng(seed)
+    gaps_s = np.where(rng.random(1200) < 0.6, rng.uniform(0.8e-3, 1.4e-3, 1200), rng.uniform(5e-3, 19e-3, 1200))
+    t_s = np.cumsum(gaps_s)
+    value = np.floor((np.floor(t_s / period_s) + np.minimum(t_s % period_s / 1e-3, 1)) * 2e6)
+    return detect_period(RateSeries.from_counter(np.round(t_s * 1e9).astype(np.int64), value.astype(np.uint64)))
+
+
+def test_reads_at_irregular_times_tell_a_period_of_a_few_windows() -> None:
+    for seed in range(6):
+        assert _read_in_bunches(0.1, seed=seed).period_s == pytest.approx(0.1, rel=0.01)
+
+
+@pytest.mark.parametrize("period_s", [0.0043, 0.0071, 0.0113, 0.0131])
+def test_reads_at_irregular_times_make_no_slow_period_of_a_fast_one(period_s: float) -> None:
+    for seed in range(3):
+        assert _read_in_bunches(period_s, seed=seed).period_s is None
