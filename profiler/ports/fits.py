@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["fit_z", "in_phase", "left_of", "lines_only", "noise_under", "steadiness"]
 
 N_SHIFTS: Final = 100
-"""Shifts from which the spread of chance fits is taken, to within a twentieth; the nearest, where the noise is alike."""
+"""Shifts from which the spread of chance fits is taken, to within a twentieth; the nearest, of like noise."""
 MIN_SHIFT: Final = 8
 """Shifts of a template's spectrum by so many frequencies and more take its lines off the job's, and leave the noise's
 floor as it is."""
