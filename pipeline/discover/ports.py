@@ -34,7 +34,8 @@ class SeenPort:
 
     ``rate_bps`` (float32) and ``known`` have shape (n_bins,), bin ``i`` from ``t0_s + i * dt_s`` on, in seconds after
     an instant that all ports share; ``read_hz`` (float16) is how often the counter was read over time, None if evenly.
-    ``period_s``, ``confidence`` and ``n_periods`` are what the port shows alone, ``status`` and ``reason`` why.
+    ``period_s``, ``confidence`` and ``n_periods`` are what the port shows alone, ``status`` and ``reason`` why;
+    ``mean_bps`` is of all that it moves, whichever job's.
     ``is_trunk`` is whether its cable is known to lead from switch to switch, so that it is no job's own.
     """
 
@@ -118,7 +119,7 @@ def seen_port(series: RateSeries, profile: TrafficProfile, *, origin_ns: int) ->
         period_s=profile.period_s,
         confidence=profile.confidence,
         n_periods=0 if profile.period_s is None else 1 + len(profile.other_periods_s),
-        mean_bps=profile.mean_bps if profile.mean_bps is not None else series.mean_bps,
+        mean_bps=series.mean_bps,
     )
     if not series.n_samples or profile.status in QUIET:
         return nothing

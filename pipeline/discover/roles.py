@@ -31,6 +31,10 @@ OWN_FRAC: Final = 0.5
 """So is a port whose traffic is mostly the job's."""
 LOW_FRAC: Final = 0.4
 """A port that beats, but with so much less of its traffic than a port of the job's own does, carries other traffic."""
+SURE_Z: Final = 3.0
+"""By so many standard errors jobs that fill a port may seem to be more than it moves."""
+MAX_OVER_FRAC: Final = 0.05
+"""What jobs do between bursts is not known better than to this part of a port's traffic."""
 
 
 def job_of(
@@ -59,6 +63,8 @@ def job_of(
     for row in sorted(own.keys() | loads.keys()):
         load = loads.get(row)
         n_others = len(carried[row]) - (load is not None)
+        if load is not None and n_others:
+            load = _told(ports[row], load, of_port=carried[row])
         if row in own:
             known = _Known(lag_s=float(group.lag_s[own[row]]), log_chance=float(group.log_chance[own[row]]))
             members.append(_own(ports[row], load, known=known, usual=usual, n_others=n_others))
@@ -94,6 +100,18 @@ def _bare(job: FoundJob) -> str:
     if job.period_s is not None:
         return f"beat-{format_duration(job.period_s).replace(' ', '')}"
     return f"beat-{format_duration(job.alias_periods_s[0]).replace(' ', '')}-or-alias"
+
+
+def _told(port: SeenPort, load: Load, *, of_port: Sequence[Load]) -> Load:
+    """Return what a port carries of one of several jobs: together no more than it moves, not known if they are."""
+    known = [(one.beat_bps, one.error / one.weight) for one in of_port if one.beat_bps is not None]
+    total_bps = sum(beat_bps for beat_bps, _ in known)
+    if load.beat_bps is None or total_bps <= port.mean_bps:
+        return load
+    error_bps = float(np.hypot.reduce([beat_bps * error_frac for beat_bps, error_frac in known]))
+    if total_bps - port.mean_bps > SURE_Z * error_bps + MAX_OVER_FRAC * port.mean_bps:
+        return replace(load, beat_bps=None)
+    return replace(load, beat_bps=load.beat_bps * port.mean_bps / total_bps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

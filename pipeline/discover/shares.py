@@ -91,7 +91,8 @@ def reference_of(
     is_line = np.zeros(ticks.n_ticks // 2, dtype=np.bool_)
     is_line[template.at] = True
     level_bps = float(mean_bps.mean())
-    beat_bps = level_bps - float(np.quantile(mean_bps, DOWN_QUANTILE))
+    # Where ticks are interpolated the rate swings below 0; no port moves less than nothing.
+    beat_bps = level_bps - max(0.0, float(np.quantile(mean_bps, DOWN_QUANTILE)))
     tells = _swing_bps(mean_bps, is_line) >= MIN_SWING_FRAC * level_bps
     return Reference(rate_bps=mean_bps, beat_bps=beat_bps if tells else None, is_line=is_line)
 

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from pipeline.discover import find_jobs
 from pipeline.discover.drift import locks
 from pipeline.discover.matches import match
-from pipeline.discover.ports import SeenPort
+from pipeline.discover.ports import SeenPort, seen_port
 from pipeline.discover.shares import MAX_FALSE_FRAC, carried, likely, reference_of
 from pipeline.discover.spectra import fleet_spectra
 from pipeline.discover.templates import template_of
 from pipeline.discover.ticks import common_ticks, on_ticks
+from profiler.phases import TrafficProfile
 
 N_TICKS = 1800
 Floats = NDArray[np.float64]
@@ -128,3 +129,36 @@ def test_a_trunk_is_no_jobs_own_port_though_it_beats() -> None:
     assert {one.device for one in found.own} == {"p0", "p1"}
     assert [one.device for one in found.uplinks] == ["trunk"]
     assert found.uplinks[0].weight == pytest.approx(0.9, rel=0.05)
+
+
+def test_the_mean_of_a_port_is_of_all_that_it_moves_not_of_its_first_job() -> None:
+    series = _port(_beat(_starts(np.random.default_rng(5)))).to_series()
+    first = replace(TrafficProfile.from_phases(period_s=12.0, phases=[(0.0, 3.5, 1e9)]), other_periods_s=(17.0,))
+    assert first.mean_bps != pytest.approx(series.mean_bps, rel=0.5)
+    assert seen_port(series, first, origin_ns=0).mean_bps == pytest.approx(series.mean_bps)
+
+
+def _two_jobs_on_an_uplink(*, mean_frac: float) -> list[SeenPort]:
+    """Return the ports of two jobs and an uplink that is said to move so much of what it does."""
+    rng = np.random.default_rng(6)
+    jobs = [_beat(_starts(rng)) for _ in range(2)]
+    own = [_port(job + _noise(rng), name=f"j{i}p{k}") for i, job in enumerate(jobs) for k in range(2)]
+    uplink = _port(0.7 * jobs[0] + 0.4 * jobs[1] + _noise(rng), name="up")
+    uplink = replace(uplink, n_periods=2, mean_bps=mean_frac * uplink.mean_bps)
+    return [*own, uplink]
+
+
+def test_shares_of_an_uplink_are_those_that_it_carries() -> None:
+    jobs = find_jobs(_two_jobs_on_an_uplink(mean_frac=1.0)).jobs
+    shares = sorted(one.share_frac or 0.0 for job in jobs for one in job.uplinks)
+    assert shares == pytest.approx([0.4 / 1.1, 0.7 / 1.1], abs=0.05)
+    assert sum(shares) <= 1 + 1e-9
+
+
+def test_shares_that_would_be_more_than_all_are_not_told() -> None:
+    jobs = find_jobs(_two_jobs_on_an_uplink(mean_frac=0.7)).jobs
+    members = [one for job in jobs for one in job.uplinks]
+    assert [one.device for one in members] == ["up", "up"]
+    assert [one.share_frac for one in members] == [None, None]
+    assert [one.mean_bps for one in members] == [None, None]
+    assert sorted(one.weight for one in members) == pytest.approx([0.4, 0.7], rel=0.1)
