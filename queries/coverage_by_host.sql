@@ -1,7 +1,7 @@
 -- purpose: how much of the time each host's counters were read, with their gaps, losses and resets
 -- params: host text = null: only this host
--- params: since text = null: reads from this time on (UTC), such as 2026-11-30T08:00
--- params: until text = null: reads up to this time (UTC)
+-- params: since time = null: reads from this time on, in UTC or with an offset, such as 2026-11-30T08:00
+-- params: until time = null: reads up to this time, such as 2026-11-30T10:00+02:00
 -- returns: host, n_series, n_silent, n_samples, first_ns, first_at, last_ns, last_at, span_s, covered_frac,
 --   n_gaps, gap_s, longest_gap_s, n_missed, n_resets, n_flagged
 -- order: host

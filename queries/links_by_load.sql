@@ -1,7 +1,7 @@
 -- purpose: the busiest links first, by the traffic measured on them
 -- params: n_links integer = 50: how many
--- params: since text = null: reads from this time on (UTC), such as 2026-11-30T08:00
--- params: until text = null: reads up to this time (UTC)
+-- params: since time = null: reads from this time on, in UTC or with an offset, such as 2026-11-30T08:00
+-- params: until time = null: reads up to this time, such as 2026-11-30T10:00+02:00
 -- returns: link_id, direction, tier, capacity_bps, layer, mean_bps, p99_bps, utilisation_frac, n_jobs
 -- order: utilisation_frac desc nulls last, mean_bps desc, link_id, direction
 --

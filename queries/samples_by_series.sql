@@ -1,7 +1,7 @@
 -- purpose: what was read of each series: how many reads, over what time, how evenly, with which flags
 -- params: host text = null: only this host
--- params: since text = null: reads from this time on (UTC), such as 2026-11-30T08:00
--- params: until text = null: reads up to this time (UTC)
+-- params: since time = null: reads from this time on, in UTC or with an offset, such as 2026-11-30T08:00
+-- params: until time = null: reads up to this time, such as 2026-11-30T10:00+02:00
 -- returns: series_id, host, device, port, direction, metric, layer, n_samples, first_ns, last_ns, span_s,
 --   step_s, n_gaps, gap_s, longest_gap_s, n_missed, n_resets, n_flagged
 -- order: host, device, port, direction, metric, layer, series_id

@@ -1,7 +1,7 @@
 -- purpose: percentiles of each link's utilisation over time
 -- params: link_id text = null: only this link
--- params: since text = null: reads from this time on (UTC), such as 2026-11-30T08:00
--- params: until text = null: reads up to this time (UTC)
+-- params: since time = null: reads from this time on, in UTC or with an offset, such as 2026-11-30T08:00
+-- params: until time = null: reads up to this time, such as 2026-11-30T10:00+02:00
 -- returns: link_id, direction, tier, capacity_bps, layer, observed_s, unknown_s, mean_frac, p50_frac,
 --   p90_frac, p95_frac, p99_frac, max_frac, full_frac
 -- order: p99_frac desc nulls last, link_id, direction

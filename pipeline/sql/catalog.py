@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -67,7 +68,8 @@ class Query:
                 raise UsageError(f"query {self.name}: no parameter {name!r}; it has: {listed}")
         values = {parameter.name: parameter.default for parameter in self.params}
         for name, value in given.items():
-            values[name] = known[name].parse(value) if isinstance(value, str) else value
+            text = value.isoformat() if isinstance(value, datetime) else value
+            values[name] = known[name].parse(text) if isinstance(text, str) else value
         return values
 
 

@@ -15,20 +15,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pipeline.sql.moments import utc_text
 from profiler.errors import BadInput, UsageError
 
 __all__ = ["Parameter", "read_header", "read_parameters"]
 
 _KEY_LINE: Final = re.compile(r"-- (?P<key>purpose|params|returns|order|example): (?P<text>.*)")
 _PARAMETER: Final = re.compile(
-    r"(?P<name>\w+) (?P<type>text|integer|real|list)(?: = (?P<default>\S+))?: (?P<meaning>.+)"
+    r"(?P<name>\w+) (?P<type>text|integer|real|time|list)(?: = (?P<default>\S+))?: (?P<meaning>.+)"
 )
-_TYPES: Final[Mapping[str, Callable[[str], Any]]] = {"text": str, "integer": int, "real": float}
+_TYPES: Final[Mapping[str, Callable[[str], Any]]] = {"text": str, "integer": int, "real": float, "time": utc_text}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of a query or function: type (text, integer, real), meaning, and the value it has unless given.
+    """One parameter of a query or function: type (text, integer, real, time), meaning, and its value unless given.
 
     One that ``is_needed`` has no such value.
     """
@@ -92,7 +93,7 @@ def read_parameters(lines: Sequence[str], *, place: str) -> tuple[Parameter, ...
 def _parameter(line: str, *, place: str) -> Parameter:
     match = _PARAMETER.fullmatch(line)
     if match is None:
-        raise BadInput(f"{place}: params {line!r}: expected 'name text|integer|real = default: meaning'")
+        raise BadInput(f"{place}: params {line!r}: expected 'name text|integer|real|time = default: meaning'")
     default = match["default"]
     return Parameter(
         name=match["name"],

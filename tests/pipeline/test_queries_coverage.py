@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,7 +78,29 @@ def test_a_silence_that_its_source_knows_of_is_no_gap(tmp_path: Path) -> None:
         assert database.run("gaps_by_host").num_rows == 0
 
 
-def test_a_time_that_is_none_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wrong", ["yesterday", "2026-11-31", "9999-01-01T00:00", ""])
+def test_a_time_that_is_none_is_refused_with_the_parameter_and_how_times_are_given(tmp_path: Path, wrong: str) -> None:
     lake = make_lake(tmp_path / "lake", {port("h", "eth0", "transmit"): GAPPY})
-    with open_lake(lake.root) as database, pytest.raises(UsageError, match="yesterday"):
-        database.run("coverage_by_host", since="yesterday")
+    complaint = f"parameter since='{wrong}': expected type time .*2026-11-30T08:00"
+    with open_lake(lake.root) as database, pytest.raises(UsageError, match=complaint):
+        database.run("coverage_by_host", since=wrong)
+
+
+@pytest.mark.parametrize(
+    "since",
+    [
+        "2026-11-30T00:53:22",
+        "2026-11-30T00:53:22Z",
+        "2026-11-30 02:53:22+02:00",
+        "2026-11-29T22:53:22-02:00",
+        "2026-11-30T00:53:21.000000001",
+        datetime(2026, 11, 30, 2, 53, 22, tzinfo=timezone(timedelta(hours=2))),
+    ],
+)
+def test_a_time_is_of_its_own_zone_and_to_the_nanosecond(tmp_path: Path, since: str | datetime) -> None:
+    lake = make_lake(tmp_path / "lake", {port("h", "eth0", "transmit"): GAPPY})
+    with open_lake(lake.root) as database:
+        (row,) = database.run("coverage_by_host", since=since).to_pylist()
+        assert (row["n_samples"], row["first_ns"] - T0_NS) == (3, 2 * 10**9)
+        earlier = database.run("coverage_by_host", until=since).to_pylist()
+    assert earlier[0]["n_samples"] == (2 if str(since).endswith("1") else 3)
