@@ -45,6 +45,7 @@ _SIGNATURES: Final[tuple[tuple[bytes, str], ...]] = (
     (b"\xfe\xff", "UTF-16 text"),
 )
 _MARKUP: Final[tuple[tuple[bytes, str], ...]] = (
+    (b"#\n# topology file: generated on", "a fabric of ibnetdiscover"),
     (b"<!doctype html", "HTML page"),
     (b"<html", "HTML page"),
     (b"<", "XML document"),

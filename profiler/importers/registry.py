@@ -47,6 +47,7 @@ IMPORTERS: Final[dict[str, Importer]] = {
 
 _REMEDIES: Final = {
     "UTF-16 text": "change it by iconv -f UTF-16 -t UTF-8, or let PowerShell write it with -Encoding utf8",
+    "a fabric of ibnetdiscover": "it has no counters: give it to offbeat analyze with --cluster",
     "lz4": "unpack it by lz4 -d",
     "zip archive": "unpack it, and name the folder",
     **dict.fromkeys(COMPRESSIONS, "it is packed twice: unpack it once"),

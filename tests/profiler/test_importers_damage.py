@@ -95,6 +95,7 @@ def test_parquet_cut_or_of_another_type_says_so(tmp_path: Path) -> None:
         (b"<!DOCTYPE html><p>404", "looks like HTML page"),
         (b"\x89PNG\r\n\x1a\n\0\0", "looks like PNG image"),
         (b'{"t_ns": 1}', "looks like JSON"),
+        (b"#\n# Topology file: generated on Wed Aug  6", "give it to offbeat analyze with --cluster"),
         (b"\xff\xfet\0_\0n\0s\0", "looks like UTF-16 text"),
         (b"PK\x03\x04....", "looks like zip archive"),
         (gzip.compress(b"\0\1\2\3"), "looks like binary data"),
