@@ -224,5 +224,7 @@ def _session(completer: Completer, history: History) -> PromptSession[str]:
 
 def _is_whole(text: str) -> bool:
     """Return whether Enter ends what is typed: a command, nothing at all, or a statement with its semicolon."""
+    from pipeline.sql import ends_statement
+
     text = text.strip()
-    return not text or text.startswith(".") or text.endswith(";")
+    return not text or text.startswith(".") or ends_statement(text)

@@ -16,6 +16,7 @@ from pipeline.sql.export import export_views
 from pipeline.sql.functions import Function, list_functions
 from pipeline.sql.header import Parameter
 from pipeline.sql.rows import plain_rows, unique_names
+from pipeline.sql.statements import ends_statement
 
 __all__ = [
     "MEMORY_LIMIT",
@@ -28,6 +29,7 @@ __all__ = [
     "describe_functions",
     "describe_queries",
     "describe_relations",
+    "ends_statement",
     "export_views",
     "find_query",
     "find_text",

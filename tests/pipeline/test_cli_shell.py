@@ -66,6 +66,26 @@ def test_a_statement_ends_with_its_semicolon_and_not_before(
     assert capsys.readouterr().out.split() == ["n", "3"]
 
 
+@pytest.mark.parametrize("comment", [" -- done", "/* all; of it */", "  "])
+def test_a_comment_after_the_semicolon_changes_nothing(
+    database: Database, capsys: pytest.CaptureFixture[str], comment: str
+) -> None:
+    typed(database, f"select 42 as n;{comment}\r.quit\r")
+    assert capsys.readouterr().out.split() == ["n", "42"]
+
+
+@pytest.mark.parametrize(
+    "first", ["select 'a;", "select 1 -- n;", "select 1 /* ; -- n;", 'select 1 as "a;', "select $$;"]
+)
+def test_a_semicolon_in_quotes_or_in_a_comment_ends_no_statement(
+    database: Database, capsys: pytest.CaptureFixture[str], first: str
+) -> None:
+    typed(database, f"{first}\r\x03select 2 as two;\r.quit\r")
+    printed = capsys.readouterr()
+    assert printed.out.split() == ["two", "2"]
+    assert "Error" not in printed.err
+
+
 def test_the_end_of_input_leaves(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
     typed(database, "select 1 as one;\r\x04")
     assert capsys.readouterr().out.split() == ["one", "1"]

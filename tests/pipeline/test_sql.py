@@ -160,11 +160,18 @@ def test_a_series_that_two_recordings_name_stands_once(tmp_path: Path) -> None:
         "update samples set value = 0",
         "pivot series on kind using count(*)",
         "explain analyze create table x (a integer)",
+        "-- explain select 1\nexplain analyze create table x (a integer)",
     ],
 )
 def test_statements_that_do_more_than_read_are_refused(database: Database, statement: str) -> None:
     with pytest.raises(UsageError, match="read-only"):
         database.sql(statement)
+
+
+def test_a_setting_names_the_option_there_is(database: Database) -> None:
+    with pytest.raises(UsageError, match="--memory") as refused:
+        database.sql("set threads = 2")
+    assert "threads" not in str(refused.value)
 
 
 def test_explaining_a_copy_does_not_overwrite_the_lake(lake: Lake, database: Database) -> None:
@@ -219,6 +226,10 @@ def test_anything_but_one_statement_is_refused(database: Database, statement: st
         "values (1)",
         "explain select 1",
         "explain analyze select 1",
+        "-- explain the plan\nexplain select 1",
+        "/* how; */ explain -- now\n analyze select 1",
+        "explain (format json) select 1",
+        "explain (select 1)",
         "with x as (select 1 as a) select a from x;",
     ],
 )
