@@ -8,6 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from pipeline.batch.history import KnownRanges
 from pipeline.batch.shard import PORT_COLUMNS, Shard
 from profiler.errors import UsageError
 from profiler.units import NS_PER_S
@@ -28,7 +29,11 @@ SERIES_SAMPLES: Final = 2**21
 
 
 def plan_shards(
-    ports: Iterable[Mapping[str, Any]], files: Sequence[SampleFile], *, window_s: float = DAY_S
+    ports: Iterable[Mapping[str, Any]],
+    files: Sequence[SampleFile],
+    *,
+    window_s: float = DAY_S,
+    history: Mapping[str, KnownRanges] | None = None,
 ) -> list[Shard]:
     """Divide ports and time into shards.
 
@@ -40,13 +45,16 @@ def plan_shards(
         The sample files that can be read, in the order of sealing.
     window_s
         Length of the closed ranges of the history, in seconds; they begin at whole multiples of it since the epoch.
+    history
+        The ranges of each host that the lake's history has.
 
     Returns
     -------
     list of Shard
         Of each host its present, which is the last closed range and the one still open, and every closed range before.
         A host of many or dense series is divided. Ports without a sample are in one shard of no files. The shards
-        depend on what is in the lake, never on when it was asked or on what was computed before.
+        depend on what is in the lake, never on when it was asked or on what the work folder has. Of a time that the
+        history has in ranges of another window there is none: ranges that overlap cannot be told as a history.
 
     Raises
     ------
@@ -64,12 +72,18 @@ def plan_shards(
     by_host = sorted(once.values(), key=lambda port: (port["host"], port["series_id"]))
     shards: list[Shard] = []
     for host, group in groupby(by_host, itemgetter("host")):
-        shards += _host_shards(host, list(group), files_of=files_of, window_ns=window_ns)
+        known = (history or {}).get(host, KnownRanges())
+        shards += _host_shards(host, list(group), files_of=files_of, window_ns=window_ns, known=known)
     return shards
 
 
 def _host_shards(
-    host: str, ports: list[dict[str, Any]], *, files_of: Mapping[int, Sequence[SampleFile]], window_ns: int
+    host: str,
+    ports: list[dict[str, Any]],
+    *,
+    files_of: Mapping[int, Sequence[SampleFile]],
+    window_ns: int,
+    known: KnownRanges,
 ) -> Iterator[Shard]:
     own = {id(file): file for port in ports for file in files_of.get(port["series_id"], ())}
     files = sorted(own.values(), key=lambda file: (file.first_ns, file.path))
@@ -85,8 +99,19 @@ def _host_shards(
         for i in range(file.first_ns // window_ns, min(file.last_ns, present_ns - 1) // window_ns + 1)
     }
     for i in sorted(closed):
-        start_ns = i * window_ns
-        yield from _range_shards(ports, files, from_ns=start_ns, to_ns=start_ns + window_ns, is_present=False)
+        yield from _closed_shards(ports, files, span_ns=(i * window_ns, (i + 1) * window_ns), known=known)
+
+
+def _closed_shards(
+    ports: Sequence[Mapping[str, Any]], files: Sequence[SampleFile], *, span_ns: tuple[int, int], known: KnownRanges
+) -> list[Shard]:
+    """Return the shards of a closed range, or of its end that follows what is known by another window."""
+    from_ns, to_ns = span_ns
+    whole = list(_range_shards(ports, files, from_ns=from_ns, to_ns=to_ns, is_present=False))
+    free_ns = known.free_from(from_ns, to_ns)
+    if free_ns == from_ns or all((shard.from_ns, shard.to_ns) in known for shard in whole):
+        return whole
+    return list(_range_shards(ports, files, from_ns=free_ns, to_ns=to_ns, is_present=False)) if free_ns < to_ns else []
 
 
 def _range_shards(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.analysis import Skipped
 from pipeline.batch.files import BrokenFile, SampleFile, read_sample_files
 from pipeline.batch.finished import Finished, OnPort
+from pipeline.batch.history import read_history
 from pipeline.batch.plan import plan_shards
 from pipeline.batch.work import Work
 
@@ -83,7 +84,7 @@ def profile_ports(
     Raises
     ------
     LakeError
-        If the manifest is damaged, or the work folder cannot be written.
+        If the manifest or the history is damaged, or the work folder cannot be written.
     NotHere
         If the engine is not installed, or cannot be reached.
     """
@@ -113,7 +114,7 @@ def profile_share(
     Raises
     ------
     LakeError
-        If the manifest is damaged, or the work folder cannot be written.
+        If the manifest or the history is damaged, or the work folder cannot be written.
     NotHere
         If the engine is not installed, or cannot be reached.
     """
@@ -144,7 +145,7 @@ def _plan(lake: Lake, ports: Sequence[Mapping[str, Any]], options: BatchOptions)
     files, broken = read_sample_files(lake, work)
     return _Plan(
         work=work,
-        shards=plan_shards(ports, files, window_s=options.window_s),
+        shards=plan_shards(ports, files, window_s=options.window_s, history=read_history(lake, ports)),
         files=files,
         broken=broken,
     )

@@ -44,7 +44,7 @@ WorkersOption = Annotated[
 WindowOption = Annotated[
     str,
     typer.Option(
-        "--window", metavar="TIME", help="Of each port the last one to two windows are analysed, earlier ones once."
+        "--window", metavar="TIME", help="Of each port the last one to two windows are analysed, earlier times once."
     ),
 ]
 WorkOption = Annotated[

@@ -260,6 +260,33 @@ def test_closed_ranges_are_profiled_once_and_kept_in_the_history(tmp_path: Path)
     assert lake.read("profile_history").num_rows == 4
 
 
+def test_the_history_of_several_windows_has_every_time_once(tmp_path: Path) -> None:
+    lake = fleet(tmp_path / "lake", n_hosts=1)
+    add_host(lake, "h0", start_s=4.0, duration_s=3.5, period_s=0.2)
+    analyze(lake.root, batch=BatchOptions(window_s=1.0))
+    assert history_seconds(lake) == [(i, i + 1) for i in range(6)]
+    add_host(lake, "h0", start_s=7.5, duration_s=9.0, period_s=0.2)
+    wide = BatchOptions(window_s=4.0)
+    analyze(lake.root, batch=wide)
+    # Closed are 0 to 4, which is known, 4 to 8, of which the end is new, and 8 to 12; 12 s to 16.5 s is the present.
+    assert history_seconds(lake) == [*((i, i + 1) for i in range(6)), (6, 8), (8, 12)]
+    assert lake.read("profiles")["from_ns"].unique().to_pylist() == [T0_NS + 12 * S]
+    assert analyze(lake.root, batch=wide).n_profiled == 0
+    analyze(lake.root, batch=BatchOptions(window_s=1.0))
+    assert history_seconds(lake) == [
+        *((i, i + 1) for i in range(6)),
+        (6, 8),
+        (8, 12),
+        *((i, i + 1) for i in (12, 13, 14)),
+    ]
+
+
+def history_seconds(lake: Lake) -> list[tuple[float, float]]:
+    """Return the ranges that the history has."""
+    history = lake.read("profile_history").to_pylist()
+    return sorted({((row["from_ns"] - T0_NS) / S, (row["to_ns"] - T0_NS) / S) for row in history})
+
+
 def test_results_are_the_same_after_compaction(lake: Lake) -> None:
     first = rows(profiles(lake).series.values())
     compact(lake)
