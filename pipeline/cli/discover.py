@@ -43,7 +43,7 @@ def discover(
     """Group ports that beat together into jobs, and tell which jobs each uplink carries.
 
     No scheduler is asked: ports of a job do alike and keep their lag, while other jobs drift. Ports in no job are named
-    with the reason. Ends with 3 if no job is found.
+    with the reason. Ends with 3 if no job is found; the lake then keeps the jobs it has, and says so.
 
     Example:
 
@@ -54,7 +54,7 @@ def discover(
     from pipeline.cli.discover_table import readable_job, readable_skipped, readable_uplinks
     from pipeline.discover import MEMBER_COLUMNS, check_known, discover_lake, keep_found
     from profiler.store import Lake
-    from profiler.units import parse_duration_s, parse_rate_bps
+    from profiler.units import format_count, parse_duration_s, parse_rate_bps
 
     capacity_bps = None if capacity is None else parse_rate_bps(capacity)
     last_s = None if last is None else parse_duration_s(last)
@@ -67,6 +67,10 @@ def discover(
         note(f"offbeat: kept {len(kept.jobs)} jobs, {len(kept.placements)} ranks and {len(kept.paths)} paths in {lake}")
         for omission in kept.omissions:
             note(f"offbeat: {omission.what}: {omission.why}")
+    elif write:
+        n_before = Lake.open(lake).read("jobs").num_rows
+        before = f"; {lake} still has the {format_count(n_before, 'job')} it knew before" if n_before else ""
+        note(f"offbeat: no job found, so nothing was written{before}")
     chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
     if chosen is Format.JSON:
         print_json(found.to_dict())

@@ -147,6 +147,21 @@ def test_keeping_again_replaces_what_was_found_before(lake: Path) -> None:
     assert {link["capacity_bps"] for link in Lake.open(lake).read("links").to_pylist()} == {100e9}
 
 
+def test_jobs_found_before_are_left_and_named_where_none_is_found_now(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["discover", "--lake", str(lake), "--write", "--last", "60s"]
+    assert main([*command, "--capacity", "100Gbps"]) == 3
+    assert "nothing was written" in capsys.readouterr().err
+    assert main(["discover", "--lake", str(lake), "--write", "--capacity", "100Gbps"]) == 0
+    before = Lake.open(lake).read("jobs").to_pylist()
+    capsys.readouterr()
+    assert main(command) == 3
+    error = capsys.readouterr().err
+    assert f"no job found, so nothing was written; {lake} still has the 2 jobs it knew before" in error
+    assert Lake.open(lake).read("jobs").to_pylist() == before
+
+
 def test_jobs_that_a_file_told_of_are_kept_unless_told(
     lake: Path, cluster: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
