@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.discover.delays import lags_apart, together
 from pipeline.discover.matches import lags_near, match
 from pipeline.discover.shares import Carried, Reference, carried, likely, reference_of, unexplained
 
@@ -42,8 +43,8 @@ class Load:
 
     ``i_group`` is the group's place among those tried, ``weight`` the bits on the port for each bit of the mean port of
     the group, ``error`` its standard error; ``beat_bps`` the mean rate of what beats, None where the job does not tell;
-    ``lag_s`` how much later than the group's first port it passes; ``log_chance`` the log of the chance of so good a
-    fit.
+    ``lag_s`` how much later than the group's first port it passes, the most of it if at ``n_lags`` lags; ``log_chance``
+    the log of the chance of so good a fit.
     """
 
     i_group: int
@@ -52,6 +53,7 @@ class Load:
     beat_bps: float | None
     lag_s: float
     log_chance: float
+    n_lags: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,7 +97,7 @@ class Loads:
         screen = self.screened(groups)
         own = {row: i for i, group in enumerate(groups) for row in group.rows}
         loads = [
-            self._regressed(row, groups, tried=screen.tried(row), lag_s=screen.lag_s[:, row])
+            together(self._regressed(row, groups, tried=screen.tried(row), lag_s=screen.lag_s[:, row]))
             for row in range(len(self._ports))
         ]
         material = [_material(of_port, own.get(row)) for row, of_port in enumerate(loads)]
@@ -115,7 +117,7 @@ class Loads:
         """Return whether a group does what several others, but for some, do together, and hardly anything else."""
         row = groups[i_group].rows[0]
         tried = [i for i in screen.tried(row) if i != i_group and i not in without]
-        if len(tried) < MIN_BLENDED:
+        if sum(self._delays_s(groups[i]).size for i in tried) < MIN_BLENDED:
             return False
         loads = self._regressed(row, groups, tried=tried, lag_s=screen.lag_s[:, row])
         if len(loads) < MIN_BLENDED:
@@ -132,23 +134,47 @@ class Loads:
     def _regressed(
         self, row: int, groups: Sequence[Group], *, tried: Sequence[int], lag_s: NDArray[np.float64]
     ) -> list[Load]:
-        key = (row, tuple((groups[i].rows, float(lag_s[i])) for i in tried))
-        references = [self._reference(groups[i]) for i in tried]
+        """Return a load for each group that a port carries, and for each lag of its ports at which it does."""
+        first = [(i, float(lag_s[i])) for i in tried]
+        found = self._carried(row, groups, first)
+        more = [(load.i_group, other_s) for load in found for other_s in self._others_s(row, groups, load)]
+        if not more:
+            return found
+        passed = {(load.i_group, load.lag_s) for load in self._carried(row, groups, [*first, *more])}
+        # A lag at which nothing is carried would take part of what is carried at another.
+        return self._carried(row, groups, [*first, *(one for one in more if one in passed)])
+
+    def _others_s(self, row: int, groups: Sequence[Group], load: Load) -> list[float]:
+        """Return the other lags at which a port may carry a group's job; one of its own ports has its own alone."""
+        if row in groups[load.i_group].rows:
+            return []
+        delays_s = self._delays_s(groups[load.i_group])
+        at = int(np.abs(delays_s - load.lag_s).argmin())
+        others: list[float] = (np.delete(delays_s, at) + load.lag_s - delays_s[at]).tolist()
+        return others
+
+    def _delays_s(self, group: Group) -> NDArray[np.float64]:
+        return lags_apart(group.lag_s, dt_s=self._spectra.ticks.dt_s)
+
+    def _carried(self, row: int, groups: Sequence[Group], tried: Sequence[tuple[int, float]]) -> list[Load]:
+        """Return which of these groups, each at a lag, a port carries."""
+        key = (row, tuple((groups[i].rows, lag_s) for i, lag_s in tried))
+        references = [self._reference(groups[i]) for i, _ in tried]
         if tried and key not in self._solved:
             self._solved[key] = carried(
                 self._ports[row],
                 self._spectra.ticks,
                 references=references,
-                lags_s=[float(lag_s[i]) for i in tried],
+                lags_s=[lag_s for _, lag_s in tried],
                 counted=self._spectra.power[row] > 0,
             )
         return [
             Load(
-                i_group=tried[one.i_job],
+                i_group=tried[one.i_job][0],
                 weight=one.weight,
                 error=one.error,
                 beat_bps=_times(references[one.i_job].beat_bps, one.weight),
-                lag_s=float(lag_s[tried[one.i_job]]),
+                lag_s=tried[one.i_job][1],
                 log_chance=one.log_chance,
             )
             for one in (self._solved[key] if tried else [])

@@ -145,9 +145,12 @@ def _own(port: SeenPort, load: Load | None, *, known: _Known, usual: _Usual, n_o
 
 
 def _carrier(port: SeenPort, load: Load, *, usual: _Usual, n_others: int) -> Member:
-    """Return a port that was found to carry the job; one of its own, if it carries much of it, or little else."""
+    """Return a port that was found to carry the job; one of its own, if it carries much of it, or little else.
+
+    What several of the job's ports do that do not beat at once is their sum's.
+    """
     frac = part_frac(port, load)
-    is_much = frac >= OWN_FRAC or load.weight >= OWN_WEIGHT
+    is_much = load.n_lags == 1 and (frac >= OWN_FRAC or load.weight >= OWN_WEIGHT)
     is_low = port.beats and frac < LOW_FRAC * usual.share_frac
     return _member(
         port,

@@ -162,3 +162,29 @@ def test_shares_that_would_be_more_than_all_are_not_told() -> None:
     assert [one.share_frac for one in members] == [None, None]
     assert [one.mean_bps for one in members] == [None, None]
     assert sorted(one.weight for one in members) == pytest.approx([0.4, 0.7], rel=0.1)
+
+
+def test_an_uplink_carries_ports_that_do_not_beat_at_once_at_their_own_lags() -> None:
+    rng = np.random.default_rng(7)
+    starts, others = _starts(rng), _starts(rng)
+    own = [_port(_beat(starts + lag_s) + _noise(rng), name=f"a{i}") for i, lag_s in enumerate((0.0, 0.0, 2.6, 2.6))]
+    own += [_port(_beat(others) + _noise(rng), name=f"b{i}") for i in range(2)]
+    rate_bps = 2 * _beat(starts) + 1.5 * _beat(starts + 2.6) + 1.8 * _beat(others)
+    up = replace(_port(rate_bps + 2 * _noise(rng), name="up"), n_periods=2)
+    jobs = find_jobs([*own, up]).jobs
+    weights = sorted(one.weight for job in jobs for one in job.uplinks)
+    assert weights == pytest.approx([1.8, 3.5], rel=0.1)
+    shares = sorted(one.share_frac or 0.0 for job in jobs for one in job.uplinks)
+    assert shares == pytest.approx([1.8 / 5.3, 3.5 / 5.3], abs=0.05)
+
+
+def test_a_sum_of_ports_that_do_not_beat_at_once_is_their_uplink() -> None:
+    rng = np.random.default_rng(8)
+    starts = _starts(rng)
+    own = [_port(_beat(starts + lag_s) + _noise(rng), name=f"p{lag_s}") for lag_s in (0.0, 2.6)]
+    trunk = _port(_beat(starts) + _beat(starts + 2.6) + _noise(rng), name="trunk")
+    found = find_jobs([*own, trunk])
+    (job,) = found.jobs
+    assert {one.device for one in job.own} == {"p0.0", "p2.6"}
+    assert [one.device for one in job.uplinks] == ["trunk"]
+    assert job.uplinks[0].weight == pytest.approx(2.0, rel=0.1)
