@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
@@ -19,7 +20,7 @@ from pipeline.sql.functions import make_kernels
 from pipeline.sql.relations import Source, make_relations
 from pipeline.sql.statements import check_reads, split_statements
 from pipeline.sql.worker import Worker
-from profiler.errors import UsageError
+from profiler.errors import LakeError, UsageError
 from profiler.schema import TABLES
 from profiler.store import Lake
 
@@ -33,6 +34,8 @@ MEMORY_LIMIT: Final = "1GB"
 
 _BATCH_ROWS: Final = 20_000
 """Rows that are drawn at a time: a few MB."""
+
+_MISSING: Final = re.compile(r"with name (?P<name>\w+) does not exist")
 
 OnProgress = Callable[[float], None]
 """Called with the part of a query that is done, 0 to 1."""
@@ -57,7 +60,7 @@ class Database:
     Raises
     ------
     LakeError
-        If a file is missing or is not Parquet.
+        If a file is missing or is not Parquet; one of samples is told by the statements that read samples.
     UsageError
         If the limit of memory is none.
     """
@@ -74,7 +77,7 @@ class Database:
             resources.callback(self._connection.close)
             self._worker = Worker(self._connection)
             resources.callback(self._worker.close)
-            make_relations(self._connection, sources)
+            self._lost = make_relations(self._connection, sources, lost_samples="leave out")
             make_kernels(self._connection)
             _lock(self._connection, sources)
             self._resources = resources.pop_all()
@@ -150,6 +153,9 @@ class Database:
         try:
             reader = self._worker.call(begin, on_progress=on_progress)
         except (duckdb.BinderException, duckdb.CatalogException) as error:
+            missing = _MISSING.search(str(error))
+            if missing and missing["name"].lower() in self._lost:
+                raise LakeError(self._lost[missing["name"].lower()]) from None
             raise UsageError(self._with_place(error, statement=statement, values=values)) from None
         except duckdb.Error as error:
             raise explained(error) from None
@@ -226,7 +232,7 @@ def open_lake(
     Raises
     ------
     LakeError
-        If there is no lake, it is of another version, or a file of it is missing.
+        If there is no lake, it is of another version, or a file of it is missing that is not of samples.
     """
     return Database(lake_sources(path, without=without), memory_limit=memory_limit, threads=threads)
 

@@ -6,7 +6,7 @@ A file holds one ``create macro`` under its header; parameters without a value m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-__all__ = ["Function", "list_functions", "make_kernels", "make_macros"]
+__all__ = ["Function", "list_functions", "make_kernels"]
 
 
 _OF_VIEWS: Final = frozenset({"folded_rates", "link_loads"})
@@ -71,13 +71,6 @@ def list_functions() -> tuple[Function, ...]:
     """Return every function, in order of name."""
     macros = [_read(file) for file in sql_files(queries_folder() / "functions")]
     return tuple(sorted((*macros, _COMPAT), key=lambda function: function.name))
-
-
-def make_macros(connection: duckdb.DuckDBPyConnection, *, place: Literal["before views", "after views"]) -> None:
-    """Make the functions that are SQL, those that views call or those that read views; a database keeps them."""
-    for function in list_functions():
-        if function.text and (function.reads_views == (place == "after views")):
-            connection.execute(function.text)
 
 
 def make_kernels(connection: duckdb.DuckDBPyConnection) -> None:

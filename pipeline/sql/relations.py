@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import duckdb
 import pyarrow as pa
 
 from pipeline.sql.catalog import list_views
-from pipeline.sql.functions import make_macros
+from pipeline.sql.functions import list_functions
 from profiler.errors import LakeError
 from profiler.schema import TABLES
 
@@ -35,7 +35,12 @@ _REPEATED: Final = ("series", "profile_history")
 """Tables in which a key can stand in several files; the row sealed last counts."""
 
 
-def make_relations(connection: duckdb.DuckDBPyConnection, sources: Mapping[str, Source]) -> None:
+def make_relations(
+    connection: duckdb.DuckDBPyConnection,
+    sources: Mapping[str, Source],
+    *,
+    lost_samples: Literal["refuse", "leave out"] = "refuse",
+) -> dict[str, str]:
     """Make a relation for every table of the schema, then the views and functions of ``queries``.
 
     Parameters
@@ -44,25 +49,48 @@ def make_relations(connection: duckdb.DuckDBPyConnection, sources: Mapping[str, 
         An empty database that may be written and may read files.
     sources
         Where each table's rows are; a table that is not named has none, and the same columns.
+    lost_samples
+        What to do if a file of samples cannot be opened; to leave them out is to make neither their table nor any
+        view or function that reads it, since rows that are silently too few are worse than none.
+
+    Returns
+    -------
+    dict
+        Name of each relation and function that was left out, and why.
 
     Raises
     ------
     LakeError
         If a file is missing or is not Parquet.
     """
+    lost: dict[str, str] = {}
     for name, table in TABLES.items():
-        source = sources.get(name, ())
         try:
-            _make_relation(connection, table, source)
+            _make_relation(connection, table, sources.get(name, ()))
         except duckdb.Error as error:
-            message = str(error).splitlines()[0]
-            raise LakeError(
-                f"table {name}: {message}; the manifest names this file: restore it from a copy, or make the lake again"
-            ) from None
-    make_macros(connection, place="before views")
-    for view in list_views():
-        connection.execute(f"create view {view.name} as {view.text}")
-    make_macros(connection, place="after views")
+            reason = (
+                f"table {name}: {str(error).splitlines()[0]}; the manifest names this file: restore it from a copy, or "
+                "make the lake again"
+            )
+            if name != "samples" or lost_samples == "refuse":
+                raise LakeError(reason) from None
+            lost[name] = reason
+    for name, text in _definitions():
+        try:
+            connection.execute(text)
+        except duckdb.CatalogException:
+            if not lost:
+                raise
+            lost[name] = lost["samples"]
+    return lost
+
+
+def _definitions() -> Iterator[tuple[str, str]]:
+    """Yield name and statement of each function and view, those first that others read."""
+    functions = [function for function in list_functions() if function.text]
+    yield from ((function.name, function.text) for function in functions if not function.reads_views)
+    yield from ((view.name, f"create view {view.name} as {view.text}") for view in list_views())
+    yield from ((function.name, function.text) for function in functions if function.reads_views)
 
 
 def _make_relation(connection: duckdb.DuckDBPyConnection, table: Table, source: Source) -> None:

@@ -18,7 +18,7 @@ from pipeline.sql import Database, export_views, find_query, list_queries, list_
 from profiler.errors import LakeError, UsageError
 from profiler.schema import TABLES, arrow_schema
 from profiler.store import Lake, Recording
-from tests.pipeline.lakes import make_lake, port, two_job_lake
+from tests.pipeline.lakes import add_advice, make_lake, port, two_job_lake
 
 SECOND_NS = 1_000_000_000
 ROOT = Path(__file__).parents[2]
@@ -56,10 +56,41 @@ def test_a_missing_lake_is_named(tmp_path: Path) -> None:
 
 def test_a_missing_file_of_the_lake_is_named(tmp_path: Path) -> None:
     lake = two_job_lake(tmp_path / "lake")
-    (samples,) = lake.files("samples")
-    samples.unlink()
-    with pytest.raises(LakeError, match=samples.name):
+    (series,) = lake.files("series")
+    series.unlink()
+    with pytest.raises(LakeError, match=series.name):
         open_lake(lake.root)
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut short"])
+def test_a_lost_file_of_samples_fails_what_reads_samples_and_nothing_else(tmp_path: Path, damage: str) -> None:
+    lake = two_job_lake(tmp_path / "lake", duration_s=1.0)
+    add_advice(lake.root, lake)
+    (samples,) = lake.files("samples")
+    whole_bytes = samples.read_bytes()
+    samples.unlink()
+    if damage == "cut short":
+        samples.write_bytes(whole_bytes[: len(whole_bytes) // 2])
+    readers = [
+        "samples",
+        "Readings",
+        "rates",
+        "link_contention",
+        "link_loads(null, null)",
+        "series_coverage(null, null)",
+    ]
+    with open_lake(lake.root) as database:
+        assert database.run("jobs_by_link", link_id="trunk")["job_id"].unique().to_pylist() == ["A", "B"]
+        assert database.sql("select count(*) as n from jobs").to_pylist() == [{"n": 2}]
+        for reader in readers:
+            with pytest.raises(LakeError, match=f"{samples.name}.*restore it from a copy"):
+                database.sql(f"from {reader}")
+        with pytest.raises(LakeError, match=samples.name):
+            database.run("utilisation_by_link")
+        with pytest.raises(UsageError, match="nosuch"):
+            database.sql("select * from nosuch")
+    with pytest.raises(LakeError, match=samples.name):
+        export_views(lake.root, tmp_path / "views.duckdb")
 
 
 def test_the_rest_of_a_lake_can_be_read_without_a_file_that_is_missing(tmp_path: Path) -> None:
@@ -75,8 +106,8 @@ def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
     lake = two_job_lake(tmp_path / "lake")
     (samples,) = lake.files("samples")
     samples.write_text("not parquet at all, whatever its name says")
-    with pytest.raises(LakeError, match=samples.name):
-        open_lake(lake.root)
+    with open_lake(lake.root) as database, pytest.raises(LakeError, match=samples.name):
+        database.sql("from samples")
 
 
 def test_a_file_that_is_damaged_inside_is_the_lakes_fault_and_not_the_statements(tmp_path: Path) -> None:
