@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from profiler.errors import BadInput
+from profiler.store import file_digest
 from profiler.store.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from pipeline.batch.work import Work
     from profiler.store import Lake
 
-__all__ = ["BrokenFile", "SampleFile", "read_sample_files"]
+__all__ = ["BrokenFile", "SampleFile", "changed_files", "read_sample_files"]
 
 INDEX_NAME: Final = "samples.index"
 _SCHEMA: Final = pa.schema([("sha256", pa.string()), ("series_id", pa.uint64()), ("n_rows", pa.int64())])
@@ -70,16 +72,36 @@ def read_sample_files(lake: Lake, work: Work) -> tuple[list[SampleFile], list[Br
     for entry in entries:
         path = (lake.root / entry.path).absolute()  # other processes may be in other folders
         try:
-            n_rows = known.get(entry.sha256) if path.is_file() else None
-            n_rows = _count_rows(path) if n_rows is None else n_rows
+            n_bytes = path.stat().st_size
+            n_rows = known.get(entry.sha256)
+            if n_rows is None and n_bytes == entry.n_bytes:
+                n_rows = _count_rows(path)
         except (OSError, pa.ArrowException) as error:
             broken.append(BrokenFile(path=path, why=str(error).splitlines()[0]))
+            continue
+        if n_rows is None or n_bytes != entry.n_bytes:
+            broken.append(BrokenFile(path=path, why=f"{n_bytes} bytes, {entry.n_bytes} in the manifest"))
             continue
         first_ns, last_ns = entry.t_first_ns or 0, entry.t_last_ns or 0
         sound.append(SampleFile(path=path, sha256=entry.sha256, first_ns=first_ns, last_ns=last_ns, n_rows=n_rows))
     if {one.sha256 for one in sound} != set(known):
         _write_index(work, sound)
     return sound, broken
+
+
+def changed_files(files: Iterable[SampleFile], paths: Collection[Path]) -> list[BrokenFile]:
+    """Return those of some files whose bytes are no more those that were sealed; they are read whole."""
+    changed: list[BrokenFile] = []
+    for file in files:
+        if file.path in paths:
+            try:
+                is_changed = file_digest(file.path) != file.sha256
+            except BadInput as error:
+                changed.append(BrokenFile(path=file.path, why=str(error)))
+                continue
+            if is_changed:
+                changed.append(BrokenFile(path=file.path, why="changed since it was sealed: its SHA-256 differs"))
+    return changed
 
 
 def _count_rows(path: Path) -> dict[int, int]:

@@ -13,6 +13,8 @@ from pipeline.batch.engines import ENGINES
 from profiler.phases import TrafficProfile
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pipeline.batch.options import BatchOptions
     from pipeline.batch.shard import Shard
     from pipeline.batch.work import Work
@@ -33,6 +35,7 @@ class Finished:
         self._work = work
         self._shards = shards
         self._why: dict[str, str] = {}
+        self._unread: set[str] = set()
         self._present: dict[str, list[SeriesProfile]] = {}
         self._keys: set[str] = set()
         self.n_profiled = 0
@@ -52,6 +55,7 @@ class Finished:
                 shard = missing[outcome.key]
                 if outcome.fault is not None:
                     self._why[shard.key] = outcome.fault
+                    self._unread |= {shard.key} if outcome.is_unread else set()
                 elif self._take(shard):
                     self.n_profiled += len(shard.ports)
                 else:
@@ -78,6 +82,11 @@ class Finished:
         for shard in self._shards:
             if shard.key not in self._keys:
                 yield Skipped(what=shard.name, why=self.why(shard))
+
+    @property
+    def unread_paths(self) -> frozenset[Path]:
+        """The files of shards that failed since a file could not be read."""
+        return frozenset(path for shard in self._shards if shard.key in self._unread for path in shard.paths)
 
     @property
     def n_shards(self) -> int:

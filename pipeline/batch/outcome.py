@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.batch.compute import profile_shard
 from pipeline.batch.shard import tool_version
-from profiler.errors import OffbeatError
+from profiler.errors import LakeError, OffbeatError
 
 if TYPE_CHECKING:
     from pipeline.batch.shard import Shard
@@ -19,11 +19,15 @@ __all__ = ["Outcome", "run_shard"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a shard ended: what it took, and why it failed, None if its result is in the work folder."""
+    """How a shard ended: what it took, and why it failed, None if its result is in the work folder.
+
+    ``is_unread`` tells that it failed since a file of the lake could not be read.
+    """
 
     key: str
     spent_s: float = 0.0
     fault: str | None = None
+    is_unread: bool = False
 
 
 def run_shard(shard: Shard, work: Work) -> Outcome:
@@ -35,6 +39,8 @@ def run_shard(shard: Shard, work: Work) -> Outcome:
     fault: str | None = None
     try:
         work.write(shard.key, profile_shard(shard))
+    except LakeError as error:
+        return Outcome(key=shard.key, spent_s=time.monotonic() - start_s, fault=str(error), is_unread=True)
     except OffbeatError as error:
         fault = str(error)
     except MemoryError:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pipeline.analysis import Skipped
-from pipeline.batch.files import BrokenFile, SampleFile, read_sample_files
+from pipeline.batch.files import BrokenFile, SampleFile, changed_files, read_sample_files
 from pipeline.batch.finished import Finished, OnPort
 from pipeline.batch.history import read_history
 from pipeline.batch.plan import plan_shards
@@ -15,6 +16,7 @@ from pipeline.batch.work import Work
 
 if TYPE_CHECKING:
     from pipeline.batch.compute import SeriesProfile
+    from pipeline.batch.history import KnownRanges
     from pipeline.batch.options import BatchOptions, Share
     from pipeline.batch.shard import Shard
     from profiler.store import Lake
@@ -89,19 +91,29 @@ def profile_ports(
         If the engine is not installed, or cannot be reached.
     """
     plan = _plan(lake, ports, options)
-    wanted = [shard for shard in plan.shards if shard.is_present or shard.key not in known]
-    finished = Finished(plan.work, wanted)
-    if options.compute == "missing":
-        finished.compute(options, on_port)
-    plan.work.sweep({shard.key for shard in wanted if shard.is_present})
-    present = {one.series_id: one for shard in wanted if shard.is_present for one in finished.profiles(shard)}
+    finished = _finish(plan, options, on_port, known=known)
+    n_profiled = finished.n_profiled
+    while changed := changed_files(plan.files, finished.unread_paths):
+        plan = plan.without(changed)
+        finished = _finish(plan, options, on_port, known=known)
+        n_profiled += finished.n_profiled
+    shards = [shard for shard in plan.shards if shard.is_present]
+    plan.work.sweep({shard.key for shard in shards})
+    present = {one.series_id: _explained(one, plan.broken) for shard in shards for one in finished.profiles(shard)}
     return PortProfiles(
         series={port["series_id"]: present[port["series_id"]] for port in ports},
         history=finished.history(),
         faults=(*_broken(plan.broken), *finished.faults()),
         files=plan.files,
-        n_profiled=finished.n_profiled,
+        n_profiled=n_profiled,
     )
+
+
+def _finish(plan: _Plan, options: BatchOptions, on_port: OnPort, *, known: Collection[str]) -> Finished:
+    finished = Finished(plan.work, [shard for shard in plan.shards if shard.is_present or shard.key not in known])
+    if options.compute == "missing":
+        finished.compute(options, on_port)
+    return finished
 
 
 def profile_share(
@@ -131,12 +143,24 @@ def profile_share(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Plan:
     work: Work
-    shards: Sequence[Shard]
+    ports: Sequence[Mapping[str, Any]]
+    history: Mapping[str, KnownRanges]
+    window_s: float
     files: Sequence[SampleFile]
     broken: Sequence[BrokenFile]
+
+    @cached_property
+    def shards(self) -> list[Shard]:
+        return plan_shards(self.ports, self.files, window_s=self.window_s, history=self.history)
+
+    def without(self, changed: Sequence[BrokenFile]) -> _Plan:
+        """Return the plan for the files that are left."""
+        paths = {file.path for file in changed}
+        files = [file for file in self.files if file.path not in paths]
+        return replace(self, files=files, broken=[*self.broken, *changed])
 
 
 def _plan(lake: Lake, ports: Sequence[Mapping[str, Any]], options: BatchOptions) -> _Plan:
@@ -145,10 +169,22 @@ def _plan(lake: Lake, ports: Sequence[Mapping[str, Any]], options: BatchOptions)
     files, broken = read_sample_files(lake, work)
     return _Plan(
         work=work,
-        shards=plan_shards(ports, files, window_s=options.window_s, history=read_history(lake, ports)),
+        ports=ports,
+        history=read_history(lake, ports),
+        window_s=options.window_s,
         files=files,
         broken=broken,
     )
+
+
+def _explained(one: SeriesProfile, broken: Sequence[BrokenFile]) -> SeriesProfile:
+    """Return a profile; of a series without readings, with the files in its reason that may have held them."""
+    if one.profile.status != "no_data" or one.from_ns is not None or not broken:
+        return one
+    own = [file for file in broken if file.path.name.startswith(f"{one.profile.host}-")] or broken
+    more = f" and {len(own) - 1} more" if len(own) > 1 else ""
+    why = f"{one.profile.reason}; {own[0].path.name}{more} cannot be read, and may hold its readings"
+    return replace(one, profile=replace(one.profile, reason=why))
 
 
 def _broken(files: Iterable[BrokenFile]) -> Iterator[Skipped]:

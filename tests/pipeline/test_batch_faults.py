@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,14 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipeline.batch import BatchOptions, SeriesProfile, Work, outcome
+from pipeline.batch.files import INDEX_NAME
 from pipeline.batch.outcome import run_shard
 from pipeline.flow import analyze
 from profiler.errors import LakeError, NotHere
-from tests.pipeline.fleets import add_host, fleet, profiles, sample_file, shards_of
+from tests.pipeline.fleets import add_host, fleet, profiles, rows, sample_file, shards_of
 from tests.pipeline.lakes import CLUSTER, two_job_lake
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from profiler.phases import TrafficProfile
@@ -51,21 +53,45 @@ def test_a_file_that_cannot_be_read_is_named_and_the_rest_goes_on(damaged: Lake)
     assert "restore it from a copy" in fault.why
     by_host = {one.profile.host: one.profile.status for one in found.series.values()}
     assert by_host == {"h0": "periodic", "h1": "no_data", "h2": "periodic"}
+    reasons = {one.profile.reason for one in found.series.values() if one.profile.host == "h1"}
+    name = sample_file(damaged, "h1").name
+    assert reasons == {f"no window of time between two reads; {name} cannot be read, and may hold its readings"}
 
 
-def test_a_page_that_is_damaged_fails_the_shards_that_need_it(lake: Lake) -> None:
-    profiles(lake)  # The index tells that the file is sound.
-    path = sample_file(lake, "h1")
+def damage_page(path: Path) -> None:
     whole = bytearray(path.read_bytes())
     whole[40:400] = bytes(360)
     path.write_bytes(whole)
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def forget_results(lake: Lake) -> None:
     for result in (lake.root / "work").glob("*.shard"):
         result.unlink()
+
+
+@pytest.mark.parametrize("damage", [damage_page, cut], ids=["page", "cut"])
+@pytest.mark.parametrize("is_known", [True, False], ids=["index", "no index"])
+def test_a_damaged_file_is_left_out_whatever_is_cached(
+    lake: Lake, damage: Callable[[Path], None], *, is_known: bool
+) -> None:
+    before = rows(profiles(lake).series.values())
+    first = lake.files("samples")
+    add_host(lake, "h1", start_s=4.0, period_s=0.25)
+    profiles(lake)
+    (path,) = set(lake.files("samples")) - set(first)
+    damage(path)
+    forget_results(lake)
+    if not is_known:
+        (lake.root / "work" / INDEX_NAME).unlink()
     found = profiles(lake)
     (fault,) = found.faults
-    assert fault.what in ("h1/eth0 and 1 more series of h1", "h1/eth1 and 1 more series of h1")
-    assert path.name in fault.why
-    assert found.n_profiled == 4
+    assert fault.what == str(path)
+    assert "restore it from a copy" in fault.why
+    assert rows(found.series.values()) == before
 
 
 def test_an_analysis_says_what_it_could_not_read_and_answers_for_the_rest(tmp_path: Path) -> None:
