@@ -1,15 +1,17 @@
 -- purpose: the profile of each job over time, and whether its period changed
 -- params: job_id text = null: only this job
 -- params: changed integer = 0: 1: only times at which it changed
+-- params: period_frac real = 0.01: a period that differs by less is the same one, as the pace of jobs wanders
 -- returns: job_id, is_present, from_ns, from_at, to_ns, series_id, status, period_s, period_low_s,
 --   period_high_s, confidence, jitter_frac, mean_bps, peak_bps, duty_frac, before_period_s, change_frac,
 --   is_changed
 -- order: job_id, is_present, from_ns
 --
 -- One row a time range that offbeat analyze closed, and the last for the present one; of the series that
--- carry the job alone, as it is placed now, the periodic one known best in that range. is_changed: the job
--- gained or lost its period, or the 95 % intervals of its period before and now do not meet; before_period_s
--- is that of the range before. Null for the first range.
+-- carry the job alone, as it is placed now, the periodic one known best in that range. is_changed: its status
+-- is another, or its period differs by more than period_frac and the 95 % intervals before and now do not
+-- meet, as offbeat analyze --every tells changes; before_period_s is that of the range before. Null for the
+-- first range.
 with ranges as (
     select
         series_id,
@@ -83,8 +85,9 @@ judged as (
         *,
         case
             when before_status is null then null
-            when (period_s is null) != (before_period_s is null) then true
-            when period_s is null then false
+            when status != before_status then true
+            when period_s is null or before_period_s is null then false
+            when abs(period_s - before_period_s) <= $period_frac * least(period_s, before_period_s) then false
             else
                 coalesce(period_low_s, period_s) > before_high_s
                 or coalesce(period_high_s, period_s) < before_low_s
