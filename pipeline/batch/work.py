@@ -7,6 +7,7 @@ processes of a job array run on several hosts, across which a manifest in SQLite
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Callable, Container, Iterable
@@ -28,6 +29,8 @@ __all__ = ["SUFFIX", "Work"]
 SUFFIX: Final = ".shard"
 KEEP_S: Final = 3600.0
 """Results that no shard asks for are kept this long: an array may have begun before the lake grew."""
+_OURS: Final = re.compile(rf"[0-9a-f]{{64}}{re.escape(SUFFIX)}|\.[\w.]+\.[0-9a-f]{{12}}\.tmp")
+"""Names of results, and of what `Work.replace` has not finished: the folder may be anyone's, with other files in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,8 @@ class Work:
     def sweep(self, keep: Container[str]) -> None:
         """Delete the results that nobody asked for within `KEEP_S`, and what a kill left half written."""
         before_s = time.time() - KEEP_S
-        for path in [*self.folder.glob(f"*{SUFFIX}"), *self.folder.glob(".*.tmp")]:
-            if path.stem in keep:
+        for path in self.folder.iterdir():
+            if path.stem in keep or not _OURS.fullmatch(path.name):
                 continue
             try:
                 if path.stat().st_mtime < before_s:

@@ -159,3 +159,18 @@ def test_without_ray_it_is_told_how_to_get_it(settled: Lake, tmp_path: Path, mon
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(NotHere, match=r"pip install 'offbeat\[ray\]', or use --engine local"):
         profiles(settled, BatchOptions(engine="ray", work=tmp_path))
+
+
+def test_only_our_own_leftovers_are_swept_from_a_folder_of_the_user(lake: Lake, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    key = "0" * 64
+    theirs = [folder / name for name in (".notes.tmp", ".draft.shard.tmp", "results.shard", f"{key}.csv")]
+    ours = [folder / f"{key}.shard", folder / f".{key}.shard.{'a' * 12}.tmp", folder / f".{INDEX_NAME}.{'b' * 12}.tmp"]
+    for path in (*theirs, *ours):
+        path.write_text("kept")
+        os.utime(path, (0, 0))
+
+    profiles(lake, BatchOptions(work=folder))
+
+    assert [path for path in (*theirs, *ours) if path.exists()] == theirs
