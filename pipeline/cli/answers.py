@@ -27,20 +27,20 @@ TABLE_ROWS: Final = 1000
 
 def deliver(
     answer: Answer, *, output: AnswerFormat, head: Mapping[str, Any], out: Path | None, force: bool, bar: QueryBar
-) -> None:
-    """Write an answer to a file and say so, or print it once nothing else is drawn on the terminal."""
+) -> int:
+    """Write an answer to a file and say so, or print it once nothing else is drawn; return its number of rows."""
     if out is not None:
         n_rows = write_answer(answer, out, output=output, head=head, force=force)
         bar.close()
         note(f"offbeat: wrote {out}: {n_rows} row{'' if n_rows == 1 else 's'}")
-        return
+        return n_rows
     if sys.stdout.isatty():
         bar.close()
-    print_answer(answer, output=output, head=head)
+    return print_answer(answer, output=output, head=head)
 
 
-def print_answer(answer: Answer, *, output: AnswerFormat, head: Mapping[str, Any]) -> None:
-    """Write an answer to stdout.
+def print_answer(answer: Answer, *, output: AnswerFormat, head: Mapping[str, Any]) -> int:
+    """Write an answer to stdout, and return its number of rows.
 
     Parameters
     ----------
@@ -57,13 +57,12 @@ def print_answer(answer: Answer, *, output: AnswerFormat, head: Mapping[str, Any
         If stdout is a terminal and the format is not text.
     """
     if output is AnswerFormat.TABLE:
-        _print_table(answer)
-    elif output is AnswerFormat.PARQUET:
-        if sys.stdout.isatty():
-            raise UsageError("--format parquet is not text; give --out FILE.parquet, or redirect stdout")
-        _write_parquet(answer, sys.stdout.buffer)
-    else:
-        _write_text(answer, sys.stdout, output=output, head=head)
+        return _print_table(answer)
+    if output is not AnswerFormat.PARQUET:
+        return _write_text(answer, sys.stdout, output=output, head=head)
+    if sys.stdout.isatty():
+        raise UsageError("--format parquet is not text; give --out FILE.parquet, or redirect stdout")
+    return _write_parquet(answer, sys.stdout.buffer)
 
 
 def write_answer(answer: Answer, path: Path, *, output: AnswerFormat, head: Mapping[str, Any], force: bool) -> int:
@@ -90,7 +89,7 @@ def _write_text(answer: Answer, stream: IO[str], *, output: AnswerFormat, head: 
     return _write_csv(answer, stream) if output is AnswerFormat.CSV else _write_json(answer, stream, head=head)
 
 
-def _print_table(answer: Answer) -> None:
+def _print_table(answer: Answer) -> int:
     from pipeline.sql import plain_rows
 
     rows: list[dict[str, Any]] = []
@@ -103,6 +102,7 @@ def _print_table(answer: Answer) -> None:
             n_printed += TABLE_ROWS
     if rows or not n_printed:
         print_rows(rows, output=Format.TABLE, columns=answer.columns)
+    return n_printed + len(rows)
 
 
 def _write_csv(answer: Answer, stream: IO[str]) -> int:

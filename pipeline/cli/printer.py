@@ -105,6 +105,8 @@ def _print_table(heads: Sequence[str], shown: Sequence[Sequence[str]]) -> None:
 
 def _print_records(heads: Sequence[str], shown: Sequence[Sequence[str]]) -> None:
     """Write a line a value, for a terminal that is too narrow for the table."""
+    if not shown:
+        note(f"offbeat: no rows of {', '.join(heads)}")
     indent = max(map(len, heads)) + GAP
     for cells in shown:
         typer.echo("\n".join(f"{head:<{indent}}{cell}" for head, cell in zip(heads, cells, strict=True)) + "\n")

@@ -9,7 +9,7 @@ import typer
 
 from pipeline.cli.answer_format import AnswerFormatOption, MemoryOption, OutOption, answer_format
 from pipeline.cli.answers import deliver, print_answer
-from pipeline.cli.printer import CsvFlag, JsonFlag
+from pipeline.cli.printer import CsvFlag, JsonFlag, note
 from pipeline.cli.query_bar import QueryBar
 from profiler.errors import UsageError
 
@@ -39,7 +39,7 @@ def query(
 
         offbeat query utilisation_by_link --lake lake --out utilisation.parquet
     """
-    from pipeline.sql import Answer, describe_queries, find_query, open_lake
+    from pipeline.sql import Answer, describe_queries, find_query, open_lake, unknown_names
 
     chosen = answer_format(output, as_json=as_json, as_csv=as_csv, out=out)
     if list_all:
@@ -54,7 +54,9 @@ def query(
         values = _assignments(param or [])
         with open_lake(lake, memory_limit=memory) as database, QueryBar() as bar:
             answer = database.stream_query(name, values, on_progress=bar.show)
-            deliver(answer, output=chosen, head=_head(name), out=out, force=force, bar=bar)
+            if not deliver(answer, output=chosen, head=_head(name), out=out, force=force, bar=bar):
+                for sentence in unknown_names(database, values):
+                    note(f"offbeat: {sentence}")
 
 
 def _head(name: str | None) -> dict[str, Any]:

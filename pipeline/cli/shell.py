@@ -130,9 +130,9 @@ class Shell:
             raise UsageError(f"{name}: no such command; .help lists them")
         self._dots[name](arguments)
 
-    def _print(self, answer: Answer, bar: QueryBar) -> None:
+    def _print(self, answer: Answer, bar: QueryBar) -> int:
         bar.close()
-        print_answer(answer, output=self._output, head=_HEAD)
+        return print_answer(answer, output=self._output, head=_HEAD)
 
     def _rows(self, statement: str) -> list[dict[str, str]]:
         rows: list[dict[str, str]] = self._database.sql(statement).to_pylist()
@@ -164,6 +164,8 @@ class Shell:
         print_answer(Answer.of_table(describe_queries()), output=self._output, head=_HEAD)
 
     def _query(self, arguments: list[str]) -> None:
+        from pipeline.sql import unknown_names
+
         if not arguments:
             raise UsageError(".query NAME [PARAM=VALUE ...]; .queries lists them")
         name, *given = arguments
@@ -172,7 +174,9 @@ class Shell:
         if wrong:
             raise UsageError(f".query {name} {wrong[0]}: expected PARAM=VALUE, such as link_id=trunk")
         with QueryBar() as bar:
-            self._print(self._database.stream_query(name, values, on_progress=bar.show), bar)
+            n_rows = self._print(self._database.stream_query(name, values, on_progress=bar.show), bar)
+        for sentence in unknown_names(self._database, values) if not n_rows else ():
+            note(f"offbeat: {sentence}")
 
     def _show(self, arguments: list[str]) -> None:
         from pipeline.sql import find_text

@@ -15,6 +15,7 @@ from pipeline.sql.described import (
 from pipeline.sql.export import export_views
 from pipeline.sql.functions import Function, list_functions
 from pipeline.sql.header import Parameter
+from pipeline.sql.names import unknown_names
 from pipeline.sql.rows import plain_rows, unique_names
 from pipeline.sql.statements import ends_statement
 
@@ -39,4 +40,5 @@ __all__ = [
     "open_lake",
     "plain_rows",
     "unique_names",
+    "unknown_names",
 ]

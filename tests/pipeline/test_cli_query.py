@@ -52,6 +52,39 @@ def test_no_rows_still_have_columns(lake: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.split() == ["job_id,period_s,shift_s,pace_period_s,stretch_frac,hold_s"]
 
 
+@pytest.mark.parametrize(
+    ("query", "param", "told"),
+    [
+        ("jobs_by_link", "link_id=trunkk", "the lake has no link 'trunkk'; did you mean trunk?"),
+        ("links_by_job", "job_id=nosuch", "the lake has no job 'nosuch'\n"),
+        ("coverage_by_host", "host=a11", "the lake has no host 'a11'"),
+    ],
+)
+@pytest.mark.parametrize("flag", ["--format=table", "--json"])
+def test_a_name_that_the_lake_does_not_have_is_told(
+    lake: Path, capsys: pytest.CaptureFixture[str], query: str, param: str, told: str, flag: str
+) -> None:
+    assert main(["query", query, "--lake", str(lake), "--param", param, flag]) == 0
+    assert told in capsys.readouterr().err
+
+
+def test_no_rows_of_a_name_that_is_known_are_nothing_to_tell(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    params = ["--param", "link_id=trunk", "--param", "min_jobs=9"]
+    assert main(["query", "jobs_by_link", "--lake", str(lake), *params]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_an_empty_answer_is_told_on_a_terminal_too_narrow_for_its_heads(
+    lake: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    assert main(["query", "jobs_by_link", "--lake", str(lake), "--param", "min_jobs=9"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "no rows of link_id, direction, tier" in printed.err
+
+
 def test_a_table_is_the_default(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["query", "shifts_by_job", "--lake", str(lake)]) == 0
     assert "0.125" in capsys.readouterr().out

@@ -146,6 +146,11 @@ def test_commands_answer(shell: Shell, capsys: pytest.CaptureFixture[str], comma
     assert expected in capsys.readouterr().out
 
 
+def test_the_shell_tells_a_name_that_the_lake_does_not_have(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    assert shell.answer(".query coverage_by_host host=a11")
+    assert "the lake has no host 'a11'" in capsys.readouterr().err
+
+
 def test_the_format_of_answers_can_be_changed(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     assert shell.answer(".format json")
     assert shell.answer("select 1 as one;")
