@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from pipeline.batch.outcome import Outcome, run_shard
 from profiler.batch.workers import Workers
-from profiler.errors import OffbeatError, UsageError
+from profiler.errors import OffbeatError
 
 if TYPE_CHECKING:
     from pipeline.batch.shard import Shard
@@ -28,10 +28,6 @@ class LocalEngine:
     """Processes of this machine, each with one shard at a time; one that dies is replaced."""
 
     n_workers: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.n_workers is not None and self.n_workers < 1:
-            raise UsageError(f"workers {self.n_workers}: must be at least 1")
 
     def run(self, shards: Sequence[Shard], work: Work) -> Iterator[Outcome]:
         """Yield how each shard ended, as it ends."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.batch.outcome import Outcome, run_shard
-from profiler.errors import NotHere, UsageError
+from profiler.errors import NotHere
 
 if TYPE_CHECKING:
     from pipeline.batch.shard import Shard
@@ -36,10 +36,6 @@ class RayEngine:
     """Tasks of the Ray cluster that ``RAY_ADDRESS`` names, else of one that is started here and ends with the run."""
 
     n_workers: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.n_workers is not None and self.n_workers < 1:
-            raise UsageError(f"workers {self.n_workers}: must be at least 1")
 
     def run(self, shards: Sequence[Shard], work: Work) -> Iterator[Outcome]:
         """Yield how each shard ended, as it ends.

@@ -35,6 +35,11 @@ class BatchOptions:
         Folder for finished shards; by default ``work`` in the lake.
     compute
         Whether shards that are not finished are computed, or reported as missing.
+
+    Raises
+    ------
+    UsageError
+        If there is no process.
     """
 
     engine: EngineName = "local"
@@ -42,6 +47,10 @@ class BatchOptions:
     window_s: float = DAY_S
     work: Path | None = None
     compute: Literal["missing", "nothing"] = "missing"
+
+    def __post_init__(self) -> None:
+        if self.n_workers is not None and self.n_workers < 1:
+            raise UsageError(f"workers {self.n_workers}: must be at least 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,9 +42,10 @@ def print_runs(request: Request, *, every_s: float, n_runs: int | None, output: 
     from pipeline.runs import repeat
 
     is_whole = True
-    _print_head(output)
     with port_progress() as on_port:
-        for run in repeat(request, every_s=every_s, n_runs=n_runs, on_port=on_port):
+        runs = repeat(request, every_s=every_s, n_runs=n_runs, on_port=on_port)
+        _print_head(output)
+        for run in runs:
             _print_run(run, output=output)
             is_whole = run.is_whole
     return is_whole
@@ -73,7 +74,8 @@ def _print_run(run: Run, *, output: Format) -> None:
     sys.stdout.flush()
     note_faults(run.warnings if run.error is None else [*run.warnings, run.error])
     if run.n_late:
-        note(f"offbeat: {run.n_late} runs were left out: the one before took longer than --every")
+        left_out = "1 run was" if run.n_late == 1 else f"{run.n_late} runs were"
+        note(f"offbeat: {left_out} left out: the one before took longer than --every")
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -14,8 +14,9 @@ from pipeline.analysis import Skipped
 from pipeline.cli.analysis_table import readable_omissions
 from pipeline.cli.main import main
 from pipeline.cli.plan_options import Goal, read_options
-from pipeline.cli.printer import print_lines
-from pipeline.runs import Clock
+from pipeline.cli.printer import Format, print_lines
+from pipeline.cli.run_rows import print_runs
+from pipeline.runs import Clock, Request, Run
 from profiler.pacer import Pacer
 from tests.pipeline.analyses import analysis as made
 from tests.pipeline.lakes import CLUSTER, make_lake, port, two_job_lake
@@ -253,10 +254,24 @@ def test_ctrl_c_between_runs_ends_with_130(
         (["--every", "soon"], "duration 'soon'"),
         (["--window", "1ms"], "window 0.001 s: too short"),
         (["--workers", "0"], "workers 0: must be at least 1"),
+        (["--workers", "0", "--merge"], "workers 0: must be at least 1"),
+        (["--every", "5m", "--runs", "0"], "every 300 s, 0 runs: both must be positive"),
     ],
 )
 def test_options_without_meaning_are_refused(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
 ) -> None:
     assert analyze(place, "--work", str(tmp_path), *arguments) == 2
-    assert complaint in capsys.readouterr().err
+    printed = capsys.readouterr()
+    assert complaint in printed.err
+    assert printed.out == ""
+
+
+@pytest.mark.parametrize(("n_late", "told"), [(1, "1 run was left out"), (2, "2 runs were left out")])
+def test_runs_that_were_left_out_are_counted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, n_late: int, told: str
+) -> None:
+    late = Run(run_ns=0, duration_s=1.0, n_late=n_late)
+    monkeypatch.setattr("pipeline.runs.repeat", lambda *_args, **_options: iter([late]))
+    print_runs(Request(lake="lake"), every_s=1.0, n_runs=1, output=Format.TABLE)
+    assert told in capsys.readouterr().err
