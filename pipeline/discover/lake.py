@@ -16,8 +16,11 @@ from pipeline.discover.ports import LEAST_SPAN_S, MAX_TICKS
 from pipeline.discover.result import Discovery, Skipped
 from pipeline.discover.search import find_jobs
 from pipeline.measured import read_ports
+from profiler.errors import LakeError
 from profiler.store import Lake
 from profiler.store.counters import read_counters
+from profiler.store.manifest import Manifest
+from profiler.store.soundness import examine
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -63,10 +66,20 @@ def discover_lake(
     store = Lake.open(lake)
     ports = {port["series_id"]: port for port in read_ports(store)}
     paths, broken = _sound_files(store)
-    faults: dict[str, str] = {}
-    rates = _rates(ports, paths, from_ns=_from_ns(store, len(ports), last_s=last_s), faults=faults)
+    from_ns = _from_ns(store, len(ports), last_s=last_s)
     trunks = _trunks(store, ports.values())
-    seen = gather(rates, on_port=lambda n_done: on_port(n_done, len(ports)))
+    while True:
+        faults: dict[str, str] = {}
+        rates = _rates(ports, paths, from_ns=from_ns, faults=faults)
+        try:
+            seen = gather(rates, on_port=lambda n_done: on_port(n_done, len(ports)))
+            break
+        except LakeError:
+            changed = _changed_files(store, paths)
+            if not changed:
+                raise
+            paths = [path for path in paths if path not in changed]
+            broken += [_skipped(path, why) for path, why in changed.items()]
     found = find_jobs([replace(port, is_trunk=(port.host, port.device, port.port) in trunks) for port in seen])
     skipped = (replace(one, why=faults.get(one.label, one.why)) for one in found.skipped)
     return replace(found, skipped=(*broken, *skipped))
@@ -101,11 +114,21 @@ def _sound_files(store: Lake) -> tuple[list[Path], list[Skipped]]:
         try:
             pq.read_metadata(path)
         except (OSError, pa.ArrowException) as error:
-            why = f"{str(error).splitlines()[0]}; ingest its recording again"
-            broken.append(Skipped(host="", device=f"file {path.name}", port="", direction="", why=why))
+            broken.append(_skipped(path, f"{str(error).splitlines()[0]}; ingest its recording again"))
         else:
             sound.append(path)
     return sound, broken
+
+
+def _changed_files(store: Lake, paths: Sequence[Path]) -> dict[Path, str]:
+    """Return how some of the files are not as they were sealed; they are read whole."""
+    with Manifest(store.root, mode="ro") as manifest:
+        entries = [entry for entry in manifest.entries() if store.root / entry.path in paths]
+    return {store.root / name: why for name, why in examine(store.root, entries).faults.items()}
+
+
+def _skipped(path: Path, why: str) -> Skipped:
+    return Skipped(host="", device=f"file {path.name}", port="", direction="", why=why)
 
 
 def _from_ns(store: Lake, n_series: int, *, last_s: float | None) -> int:

@@ -201,18 +201,23 @@ def test_an_empty_lake_ends_with_3_and_a_missing_one_with_1(tmp_path: Path, caps
     assert "no such lake" in capsys.readouterr().err
 
 
-def test_a_damaged_file_is_named_and_the_rest_is_looked_at(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("is_page", [False, True], ids=["no Parquet", "page"])
+def test_a_damaged_file_is_named_and_the_rest_is_looked_at(
+    lake: Path, capsys: pytest.CaptureFixture[str], *, is_page: bool
+) -> None:
     steady = on_off_counter(period_ns=10**9, up_ns=10**9, rate_bps=1e9, step_ns=10**9, duration_s=60.0)
     store = Lake.open(lake)
     before = set(store.files("samples"))
     make_lake(lake, {port("h9", "eth0", "transmit"): steady})
     (added,) = set(store.files("samples")) - before
-    added.write_bytes(b"not Parquet")
+    whole = added.read_bytes()
+    added.write_bytes(whole[:4] + bytes(40) + whole[44:] if is_page else b"not Parquet")
     assert main(["discover", "--lake", str(lake), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert len(document["jobs"]) == 2
     why = {one["device"]: one["why"] for one in document["skipped"]}
-    assert "ingest its recording again" in why[f"file {added.name}"]
+    told = "its SHA-256 differs); restore it" if is_page else "ingest its recording again"
+    assert told in why[f"file {added.name}"]
 
 
 @pytest.mark.parametrize(("option", "value"), [("--last", "soon"), ("--capacity", "fast")])
