@@ -5,8 +5,8 @@
 -- order: over_bytes desc nulls last, shared_s desc nulls last, link_id, direction
 --
 -- jobs, periods_s: those that cross it, and the period of each. shared_s: two or more jobs Up; n_windows: in
--- so many stretches; over_s, over_bytes: demand above capacity. Null where the jobs were not observed at one
--- time. See view link_contention.
+-- so many stretches; over_s, over_bytes: demand above capacity. Null where one of the jobs has no period, or
+-- they were not observed at one time. See view link_contention.
 with meetings as (
     select
         link_id,

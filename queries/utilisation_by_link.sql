@@ -7,7 +7,8 @@
 -- order: p99_frac desc nulls last, link_id, direction
 --
 -- A part of the capacity: p90_frac was not exceeded in nine tenths of the time, by means over the reads' own
--- windows (shorter reads show higher peaks), to a thousandth of the capacity. full_frac: the part of the time
+-- windows (shorter reads show higher peaks, above 1 where the time of a read is less exact than its window is
+-- short), to a thousandth of the capacity. full_frac: the part of the time
 -- at 95 % or more. unknown_s: time in which it is not known when the bytes moved. Null without a capacity.
 -- See function link_loads.
 with loads as (

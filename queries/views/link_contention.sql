@@ -14,7 +14,8 @@
 -- (t_ns is the end of one) of 1, 2 or 5 times a power of ten, at most a fiftieth of the link's shortest
 -- period. A job is Up in a bin above its threshold of view series_bursts, and in pauses of at most three
 -- bins between such bins. Bins in which a job was not observed, and windows longer than half a period, in
--- which phases cannot be told, are left out.
+-- which phases cannot be told, are left out, as are links on which one of the jobs has no period, since
+-- it is not known when it is Up.
 with shared as (
     select
         link_id,
