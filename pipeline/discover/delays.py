@@ -1,4 +1,4 @@
-"""`lags_apart`, `together`: jobs whose ports do not beat at once, on a port that carries several of them."""
+"""`lags_apart`, `are_blurred`, `together`: jobs whose ports do not beat at once, on a port that carries several."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pipeline.discover.matches import CLOCK_TICKS
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -16,14 +14,18 @@ if TYPE_CHECKING:
 
     from pipeline.discover.loads import Load
 
-__all__ = ["lags_apart", "together"]
+__all__ = ["are_blurred", "lags_apart", "together"]
 
 MOST_LAGS: Final = 4
 """Lags of a job that are tried on a port together, those of most ports first: more are hardly told apart."""
+APART_TICKS: Final = 0.6
+"""Lags nearer to one another are hardly told apart; ports that are half a tick apart are seen as one to a tenth."""
+BLURRED_TICKS: Final = 0.75
+"""Of ports spread over one lag so wide, half may be missed on an uplink that carries all."""
 
 
 def lags_apart(lags_s: NDArray[np.float64], *, dt_s: float) -> NDArray[np.float64]:
-    """Return the lags of a job's ports that differ by more than clocks of counters do, those of most ports first.
+    """Return the lags of a job's ports that can be told apart, those of most ports first.
 
     Parameters
     ----------
@@ -32,10 +34,20 @@ def lags_apart(lags_s: NDArray[np.float64], *, dt_s: float) -> NDArray[np.float6
     dt_s
         A tick.
     """
-    ordered = np.sort(lags_s)
-    runs = np.split(ordered, np.flatnonzero(np.diff(ordered) > CLOCK_TICKS * dt_s) + 1)
+    runs = _runs(lags_s, dt_s=dt_s)
     runs.sort(key=len, reverse=True)
     return np.array([run.mean() for run in runs[:MOST_LAGS]])
+
+
+def are_blurred(lags_s: NDArray[np.float64], *, dt_s: float) -> bool:
+    """Return whether lags are too near one another to be told apart, and too far apart for one."""
+    return any(float(np.ptp(run)) > BLURRED_TICKS * dt_s for run in _runs(lags_s, dt_s=dt_s))
+
+
+def _runs(lags_s: NDArray[np.float64], *, dt_s: float) -> list[NDArray[np.float64]]:
+    """Return the lags, each with those from which it is hardly told apart."""
+    ordered = np.sort(lags_s)
+    return np.split(ordered, np.flatnonzero(np.diff(ordered) > APART_TICKS * dt_s) + 1)
 
 
 def together(loads: Iterable[Load]) -> list[Load]:

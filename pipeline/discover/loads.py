@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.discover.delays import lags_apart, together
+from pipeline.discover.delays import are_blurred, lags_apart, together
 from pipeline.discover.matches import lags_near, match
 from pipeline.discover.shares import Carried, Reference, carried, likely, reference_of, unexplained
 
@@ -173,12 +173,18 @@ class Loads:
                 i_group=tried[one.i_job][0],
                 weight=one.weight,
                 error=one.error,
-                beat_bps=_times(references[one.i_job].beat_bps, one.weight),
+                beat_bps=self._beat_bps(row, groups[tried[one.i_job][0]], one.weight),
                 lag_s=tried[one.i_job][1],
                 log_chance=one.log_chance,
             )
             for one in (self._solved[key] if tried else [])
         ]
+
+    def _beat_bps(self, row: int, group: Group, weight: float) -> float | None:
+        """Return what beats on a port; not known of a stranger where the lags of the job's ports blur their sum."""
+        if row not in group.rows and are_blurred(group.lag_s, dt_s=self._spectra.ticks.dt_s):
+            return None
+        return _times(self._reference(group).beat_bps, weight)
 
     def _reference(self, group: Group) -> Reference:
         if group.rows not in self._references:

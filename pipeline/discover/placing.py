@@ -77,8 +77,8 @@ def _left_out(job: FoundJob, places: Mapping[tuple[str, str, str, str], _Place])
     if unmeasured:
         series = format_count(len(unmeasured), "uplink")
         why = (
-            "how much they carry is not known: its beat is too small a part of its traffic, or jobs together would be "
-            "more than the uplink moves; they are not on its path"
+            "how much they carry is not known: its beat is too small a part of its traffic, its ports beat nearly but "
+            "not at once, or jobs together would be more than the uplink moves; they are not on its path"
         )
         omissions.append(Omission(what=f"{job.job} on {series}", why=why))
     return omissions

@@ -43,8 +43,9 @@ class Member:
     ``lag_s`` is how much later than the job's clearest port it does the same. ``weight`` is how many bits it moves for
     each bit of the mean of the job's own ports; ``mean_bps`` the mean rate of the job's traffic on it (on an uplink:
     above what the job's ports do between bursts), and ``share_frac`` that over all its traffic. Both are None where the
-    job's beat is too small a part of its traffic to tell, or where jobs together would be more than the port moves.
-    ``confidence`` is that it carries the job.
+    job's beat is too small a part of its traffic to tell, where jobs together would be more than the port moves, or
+    where the job's ports beat so nearly, but not, at once that their sum blurs. ``confidence`` is that it carries the
+    job.
     """
 
     host: str

@@ -164,18 +164,30 @@ def test_shares_that_would_be_more_than_all_are_not_told() -> None:
     assert sorted(one.weight for one in members) == pytest.approx([0.4, 0.7], rel=0.1)
 
 
-def test_an_uplink_carries_ports_that_do_not_beat_at_once_at_their_own_lags() -> None:
+def _uplink_of_lagging_ports(lags_s: tuple[float, ...]) -> list[SeenPort]:
+    """Return ports of two jobs, those of the first not at once, and their uplink."""
     rng = np.random.default_rng(7)
     starts, others = _starts(rng), _starts(rng)
-    own = [_port(_beat(starts + lag_s) + _noise(rng), name=f"a{i}") for i, lag_s in enumerate((0.0, 0.0, 2.6, 2.6))]
+    own = [_port(_beat(starts + lag_s) + _noise(rng), name=f"a{i}") for i, lag_s in enumerate(lags_s)]
     own += [_port(_beat(others) + _noise(rng), name=f"b{i}") for i in range(2)]
-    rate_bps = 2 * _beat(starts) + 1.5 * _beat(starts + 2.6) + 1.8 * _beat(others)
+    each = [weight * _beat(starts + lag_s) for weight, lag_s in zip((1.0, 1.0, 0.75, 0.75), lags_s, strict=True)]
+    rate_bps = np.sum(each, axis=0) + 1.8 * _beat(others)
     up = replace(_port(rate_bps + 2 * _noise(rng), name="up"), n_periods=2)
-    jobs = find_jobs([*own, up]).jobs
+    return [*own, up]
+
+
+def test_an_uplink_carries_ports_that_do_not_beat_at_once_at_their_own_lags() -> None:
+    jobs = find_jobs(_uplink_of_lagging_ports((0.0, 0.0, 2.6, 2.6))).jobs
     weights = sorted(one.weight for job in jobs for one in job.uplinks)
     assert weights == pytest.approx([1.8, 3.5], rel=0.1)
     shares = sorted(one.share_frac or 0.0 for job in jobs for one in job.uplinks)
     assert shares == pytest.approx([1.8 / 5.3, 3.5 / 5.3], abs=0.05)
+
+
+def test_what_is_carried_of_ports_whose_lags_blur_is_not_told() -> None:
+    jobs = find_jobs(_uplink_of_lagging_ports((0.0, 0.5, 1.0, 1.4))).jobs
+    told = {len(job.own): [one.share_frac is not None for one in job.uplinks] for job in jobs}
+    assert told == {4: [False], 2: [True]}
 
 
 def test_a_sum_of_ports_that_do_not_beat_at_once_is_their_uplink() -> None:
