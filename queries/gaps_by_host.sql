@@ -2,7 +2,7 @@
 -- params: host text = null: only this host
 -- params: since time = null: reads from this time on, in UTC or with an offset, such as 2026-11-30T08:00
 -- params: until time = null: reads up to this time, such as 2026-11-30T10:00+02:00
--- params: n_gaps integer = 1000: how many
+-- params: n_gaps count = 1000: how many
 -- returns: host, device, port, direction, metric, layer, series_id, start_ns, started_at, end_ns, gap_s,
 --   step_s, is_reset
 -- order: gap_s desc, start_ns, host, device, port, direction, metric, layer, series_id

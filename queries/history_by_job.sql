@@ -1,6 +1,6 @@
 -- purpose: the profile of each job over time, and whether its period changed
 -- params: job_id text = null: only this job
--- params: changed integer = 0: 1: only times at which it changed
+-- params: changed flag = 0: 1: only times at which it changed
 -- params: period_frac real = 0.01: a period that differs by less is the same one, as the pace of jobs wanders
 -- returns: job_id, is_present, from_ns, from_at, to_ns, series_id, status, period_s, period_low_s,
 --   period_high_s, confidence, jitter_frac, mean_bps, peak_bps, duty_frac, before_period_s, change_frac,

@@ -1,6 +1,6 @@
 -- purpose: the jobs that meet on each link and direction, with the demand that each puts on it
 -- params: link_id text = null: only this link
--- params: min_jobs integer = 1: only links that at least so many jobs cross
+-- params: min_jobs count = 1: only links that at least so many jobs cross
 -- returns: link_id, direction, tier, capacity_bps, n_jobs, job_id, series_id, load_frac, status, period_s,
 --   duty_frac, mean_bps, peak_bps, is_measured
 -- order: link_id, direction, job_id

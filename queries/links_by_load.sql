@@ -1,5 +1,5 @@
 -- purpose: the busiest links first, by the traffic measured on them
--- params: n_links integer = 50: how many
+-- params: n_links count = 50: how many
 -- params: since time = null: reads from this time on, in UTC or with an offset, such as 2026-11-30T08:00
 -- params: until time = null: reads up to this time, such as 2026-11-30T10:00+02:00
 -- returns: link_id, direction, tier, capacity_bps, layer, mean_bps, p99_bps, utilisation_frac, n_jobs

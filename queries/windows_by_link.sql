@@ -1,6 +1,6 @@
 -- purpose: each stretch of time in which two or more jobs of a link were Up together
 -- params: link_id text = null: only this link
--- params: min_jobs integer = 2: jobs that must be Up together
+-- params: min_jobs count = 2: jobs that must be Up together
 -- returns: link_id, direction, start_ns, started_at, duration_s, n_jobs_up, jobs_up, peak_demand_bps,
 --   over_bytes
 -- order: link_id, direction, start_ns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
 
 from pipeline.cli.answer_format import AnswerFormat
-from pipeline.cli.printer import Format, note, print_rows
+from pipeline.cli.printer import Format, csv_writer, note, print_rows
 from profiler.errors import UsageError
 from profiler.results import json_ready
 
@@ -108,7 +107,7 @@ def _print_table(answer: Answer) -> int:
 def _write_csv(answer: Answer, stream: IO[str]) -> int:
     from pipeline.sql import plain_rows
 
-    writer = csv.writer(stream)
+    writer = csv_writer(stream)
     writer.writerow(answer.columns)
     n_rows = 0
     for batch in answer:

@@ -26,6 +26,7 @@ from pipeline.cli.record import record
 from pipeline.cli.report import report
 from pipeline.cli.simulate import simulate
 from pipeline.cli.sql import sql
+from pipeline.cli.statement_command import StatementCommand
 from profiler.errors import OffbeatError, UsageError
 
 __all__ = ["COMMANDS", "INTERRUPTED", "app", "main", "run"]
@@ -60,7 +61,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for _name, _command in COMMANDS.items():
-    app.command(_name)(_command)
+    app.command(_name, cls=StatementCommand if _command is sql else None)(_command)
 
 
 @app.callback()

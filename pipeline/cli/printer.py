@@ -12,11 +12,14 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from profiler.results import json_ready
+
+if TYPE_CHECKING:
+    from _csv import Writer as CsvWriter
 
 __all__ = [
     "CsvFlag",
@@ -24,6 +27,7 @@ __all__ = [
     "FormatOption",
     "JsonFlag",
     "chosen_format",
+    "csv_writer",
     "note",
     "print_json",
     "print_lines",
@@ -58,6 +62,11 @@ def chosen_format(output: Format, *, as_json: bool, as_csv: bool) -> Format:
     return Format.CSV if as_csv else output
 
 
+def csv_writer(stream: IO[str]) -> CsvWriter:
+    """Return what writes CSV whose lines end with LF alone: a CR would stay in what a shell reads from it."""
+    return csv.writer(stream, lineterminator="\n")
+
+
 def note(message: str) -> None:
     """Write a line to stderr."""
     sys.stderr.write(message + "\n")
@@ -72,7 +81,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, output: Format, columns: Se
     """Write rows as a table or CSV to stdout; for JSON call `print_json`."""
     names = list(columns or (rows[0] if rows else ()))
     if output is Format.CSV:
-        writer = csv.writer(sys.stdout)
+        writer = csv_writer(sys.stdout)
         writer.writerow(names)
         writer.writerows([row[name] for name in names] for row in rows)
         return

@@ -9,6 +9,7 @@ import typer
 
 from pipeline.cli.answer_format import AnswerFormatOption, MemoryOption, OutOption, answer_format
 from pipeline.cli.answers import deliver, print_answer
+from pipeline.cli.assignments import read_assignments
 from pipeline.cli.printer import CsvFlag, JsonFlag, note
 from pipeline.cli.query_bar import QueryBar
 from profiler.errors import UsageError
@@ -23,7 +24,9 @@ def query(
         list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="A parameter's value; may be repeated.")
     ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the queries, their parameters and defaults.")] = False,
-    show: Annotated[bool, typer.Option("--show", help="Print the SQL of the query, with its documentation.")] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print the SQL of a query, view or function, with its notes.")
+    ] = False,
     out: OutOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --out if it exists.")] = False,
     memory: MemoryOption = "1GB",
@@ -39,7 +42,7 @@ def query(
 
         offbeat query utilisation_by_link --lake lake --out utilisation.parquet
     """
-    from pipeline.sql import Answer, describe_queries, find_query, open_lake, unknown_names
+    from pipeline.sql import Answer, describe_queries, find_text, open_lake, unknown_names
 
     chosen = answer_format(output, as_json=as_json, as_csv=as_csv, out=out)
     if list_all:
@@ -47,11 +50,11 @@ def query(
     elif name is None:
         raise UsageError("query: give a NAME and --lake, or --list to see the names")
     elif show:
-        typer.echo(find_query(name).text, nl=False)
+        typer.echo(find_text(name), nl=False)
     elif lake is None:
         raise UsageError(f"query {name}: give --lake FOLDER, or --show to read the query")
     else:
-        values = _assignments(param or [])
+        values = read_assignments(param or [], place="--param")
         with open_lake(lake, memory_limit=memory) as database, QueryBar() as bar:
             answer = database.stream_query(name, values, on_progress=bar.show)
             if not deliver(answer, output=chosen, head=_head(name), out=out, force=force, bar=bar):
@@ -61,11 +64,3 @@ def query(
 
 def _head(name: str | None) -> dict[str, Any]:
     return {"kind": "query", "version": 1, "name": name}
-
-
-def _assignments(texts: list[str]) -> dict[str, str]:
-    pairs = [text.partition("=") for text in texts]
-    for (key, equals, _), text in zip(pairs, texts, strict=True):
-        if not key or not equals:
-            raise UsageError(f"--param {text!r}: expected name=value, such as link_id=trunk")
-    return {key: value for key, _, value in pairs}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from pipeline.cli.faults import note_faults
-from pipeline.cli.printer import Format, note, print_lines
+from pipeline.cli.printer import Format, csv_writer, note, print_lines
 from pipeline.cli.progress import port_progress
 from profiler.units import NS_PER_S, format_duration
 
@@ -54,7 +53,7 @@ def print_runs(request: Request, *, every_s: float, n_runs: int | None, output: 
 def _print_head(output: Format) -> None:
     """Print what stands above the rows."""
     if output is Format.CSV:
-        csv.writer(sys.stdout).writerow(COLUMNS)
+        csv_writer(sys.stdout).writerow(COLUMNS)
     elif output is Format.TABLE:
         print_lines([_line([*WIDTHS, "changes"])])
 
@@ -65,7 +64,7 @@ def _print_run(run: Run, *, output: Format) -> None:
     if output is Format.JSON:
         sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
     elif output is Format.CSV:
-        csv.writer(sys.stdout).writerow([changes if name == "changes" else document[name] for name in COLUMNS])
+        csv_writer(sys.stdout).writerow([changes if name == "changes" else document[name] for name in COLUMNS])
     else:
         begun = datetime.fromtimestamp(run.run_ns // NS_PER_S, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         figures = [document[name] for name in ("series", "profiled", "periodic", "links")]

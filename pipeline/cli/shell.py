@@ -16,6 +16,7 @@ from prompt_toolkit.output import create_output
 
 from pipeline.cli.answer_format import AnswerFormat
 from pipeline.cli.answers import print_answer
+from pipeline.cli.assignments import read_assignments
 from pipeline.cli.completion import SqlCompleter
 from pipeline.cli.printer import note, print_lines
 from pipeline.cli.query_bar import QueryBar
@@ -169,10 +170,7 @@ class Shell:
         if not arguments:
             raise UsageError(".query NAME [PARAM=VALUE ...]; .queries lists them")
         name, *given = arguments
-        values = dict(one.split("=", 1) for one in given if "=" in one)
-        wrong = [one for one in given if "=" not in one]
-        if wrong:
-            raise UsageError(f".query {name} {wrong[0]}: expected PARAM=VALUE, such as link_id=trunk")
+        values = read_assignments(given, place=f".query {name}")
         with QueryBar() as bar:
             n_rows = self._print(self._database.stream_query(name, values, on_progress=bar.show), bar)
         for sentence in unknown_names(self._database, values) if not n_rows else ():

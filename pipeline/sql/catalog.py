@@ -59,7 +59,8 @@ class Query:
         Raises
         ------
         UsageError
-            If a given name is not a parameter of this query, or a text is not of the parameter's type.
+            If a given name is not a parameter of this query, a text is not of the parameter's type, or a time ends
+            before it begins.
         """
         known = {parameter.name: parameter for parameter in self.params}
         for name in given:
@@ -70,6 +71,9 @@ class Query:
         for name, value in given.items():
             text = value.isoformat() if isinstance(value, datetime) else value
             values[name] = known[name].parse(text) if isinstance(text, str) else value
+        since, until = values.get("since"), values.get("until")
+        if since is not None and until is not None and since > until:  # in UTC, so that text sorts as time does
+            raise UsageError(f"query {self.name}: since={since} is after until={until}, both in UTC; exchange them")
         return values
 
 

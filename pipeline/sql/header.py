@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Final
 
 from pipeline.sql.moments import utc_text
@@ -22,14 +23,13 @@ __all__ = ["Parameter", "read_header", "read_parameters"]
 
 _KEY_LINE: Final = re.compile(r"-- (?P<key>purpose|params|returns|order|example): (?P<text>.*)")
 _PARAMETER: Final = re.compile(
-    r"(?P<name>\w+) (?P<type>text|integer|real|time|list)(?: = (?P<default>\S+))?: (?P<meaning>.+)"
+    r"(?P<name>\w+) (?P<type>text|integer|count|flag|real|time|list)(?: = (?P<default>\S+))?: (?P<meaning>.+)"
 )
-_TYPES: Final[Mapping[str, Callable[[str], Any]]] = {"text": str, "integer": int, "real": float, "time": utc_text}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of a query or function: type (text, integer, real, time), meaning, and its value unless given.
+    """One parameter of a query or function: type (a key of `_TYPES`), meaning, and its value unless given.
 
     One that ``is_needed`` has no such value.
     """
@@ -51,7 +51,38 @@ class Parameter:
         try:
             return _TYPES[self.type](text)
         except ValueError:
-            raise UsageError(f"parameter {self.name}={text!r}: expected type {self.type} ({self.meaning})") from None
+            kind = self.type + _WORDS.get(self.type, "")
+            raise UsageError(f"parameter {self.name}={text!r}: expected type {kind} ({self.meaning})") from None
+
+
+def _count(text: str) -> int:
+    if (count := int(text)) < 0:
+        raise ValueError(text)
+    return count
+
+
+def _flag(text: str) -> int:
+    if text not in ("0", "1"):
+        raise ValueError(text)
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    if not isfinite(value := float(text)):
+        raise ValueError(text)
+    return value
+
+
+_TYPES: Final[Mapping[str, Callable[[str], Any]]] = {
+    "text": str,
+    "integer": int,
+    "count": _count,
+    "flag": _flag,
+    "real": _finite,
+    "time": utc_text,
+}
+_WORDS: Final = {"count": ", a whole number from 0 on", "flag": ", 0 or 1", "real": ", a finite number"}
+"""What a type asks for, where its name alone does not say."""
 
 
 def read_header(text: str, *, keys: Sequence[str], place: str) -> dict[str, list[str]]:
@@ -93,7 +124,9 @@ def read_parameters(lines: Sequence[str], *, place: str) -> tuple[Parameter, ...
 def _parameter(line: str, *, place: str) -> Parameter:
     match = _PARAMETER.fullmatch(line)
     if match is None:
-        raise BadInput(f"{place}: params {line!r}: expected 'name text|integer|real|time = default: meaning'")
+        raise BadInput(
+            f"{place}: params {line!r}: expected 'name TYPE = default: meaning', TYPE of {', '.join(_TYPES)}"
+        )
     default = match["default"]
     return Parameter(
         name=match["name"],

@@ -49,7 +49,7 @@ def test_csv_is_the_same_rows(lake: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_no_rows_still_have_columns(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["query", "shifts_by_job", "--lake", str(lake), "--param", "job_id=nobody", "--csv"]) == 0
-    assert capsys.readouterr().out.split() == ["job_id,period_s,shift_s,pace_period_s,stretch_frac,hold_s"]
+    assert capsys.readouterr().out == "job_id,period_s,shift_s,pace_period_s,stretch_frac,hold_s\n"
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,16 @@ def test_a_table_is_the_default(lake: Path, capsys: pytest.CaptureFixture[str]) 
     [
         (["jobs_on_link"], "did you mean jobs_by_link"),
         (["jobs_by_link", "--param", "link=trunk"], "it has: link_id, min_jobs"),
-        (["jobs_by_link", "--param", "min_jobs=two"], "expected type integer"),
-        (["jobs_by_link", "--param", "min_jobs"], "expected name=value"),
+        (["jobs_by_link", "--param", "min_jobs=two"], "expected type count, a whole number from 0 on"),
+        (["jobs_by_link", "--param", "min_jobs=-1"], "expected type count, a whole number from 0 on"),
+        (["jobs_by_link", "--param", "min_jobs"], "expected NAME=VALUE"),
+        (["jobs_by_link", "--param", "link_id=a", "--param", "link_id=b"], "link_id was given 'a' before"),
+        (["history_by_job", "--param", "changed=7"], "expected type flag, 0 or 1"),
+        (["unplaced_by_link", "--param", "min_bps=nan"], "expected type real, a finite number"),
+        (
+            ["samples_by_series", "--param", "since=2026-11-30T10:00", "--param", "until=2026-11-30T11:00+02:00"],
+            "since=2026-11-30T10:00:00 is after until=2026-11-30T09:00:00, both in UTC",
+        ),
         ([], "--list"),
     ],
 )
@@ -117,6 +125,12 @@ def test_a_missing_lake_exits_1(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_the_sql_of_a_query_can_be_read_without_a_lake(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["query", "jobs_by_link", "--show"]) == 0
     assert capsys.readouterr().out == find_query("jobs_by_link").text
+
+
+@pytest.mark.parametrize("name", ["rates", "fold_s"])
+def test_the_sql_of_a_view_or_function_can_be_read_too(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert main(["query", name, "--show"]) == 0
+    assert capsys.readouterr().out.startswith("-- purpose: ")
 
 
 def test_a_query_without_a_lake_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:

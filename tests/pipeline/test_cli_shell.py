@@ -163,7 +163,7 @@ def test_the_format_of_answers_can_be_changed(shell: Shell, capsys: pytest.Captu
         (".nosuch", "no such command"),
         (".query", ".queries lists them"),
         (".query nosuch", "does not exist"),
-        (".query jobs_by_link trunk", "expected PARAM=VALUE"),
+        (".query jobs_by_link trunk", "expected NAME=VALUE"),
         (".columns nosuch", "no table or view 'nosuch'"),
         (".show nosuch", "nosuch"),
         (".format parquet", "expected table, json or csv"),

@@ -64,6 +64,21 @@ def test_every_type_of_sql_can_be_printed(lake: Path, capsys: pytest.CaptureFixt
     }
 
 
+@pytest.mark.parametrize("comment", ["-- the first\n", "--the first\n", "/* the first */ "])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_statement_may_begin_with_a_comment(
+    lake: Path, capsys: pytest.CaptureFixture[str], comment: str, *, is_first: bool
+) -> None:
+    statement, options = [f"{comment}select 1 as one"], ["--lake", str(lake), "--csv"]
+    assert main(["sql", *(statement + options if is_first else options + statement)]) == 0
+    assert capsys.readouterr().out == "one\n1\n"
+
+
+def test_an_option_that_there_is_not_is_no_statement(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", "--lake", str(lake), "--nosuch", "select 1"]) == 2
+    assert "--nosuch" in capsys.readouterr().err
+
+
 def test_a_statement_from_stdin(
     lake: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

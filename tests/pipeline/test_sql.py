@@ -290,7 +290,7 @@ def test_an_unknown_parameter_lists_those_there_are(database: Database) -> None:
 
 
 def test_a_parameter_of_the_wrong_type_is_refused(database: Database) -> None:
-    with pytest.raises(UsageError, match=r"min_jobs='many': expected type integer"):
+    with pytest.raises(UsageError, match=r"min_jobs='many': expected type count, a whole"):
         database.run("jobs_by_link", min_jobs="many")
 
 
