@@ -13,7 +13,7 @@ from pipeline.meetings import Meeting, find_meetings, job_profiles, own_profiles
 from pipeline.overlaps import find_overlaps
 from pipeline.profiles import history_tables, profile_tables
 from profiler.schema import arrow_schema
-from profiler.store.segments import read_segments
+from profiler.store.reading import read_segments
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,7 @@ from pipeline.analysis import Skipped
 from pipeline.sql.database import Database, lake_sources
 from profiler.errors import LakeError
 from profiler.schema import arrow_schema
-from profiler.store.segments import read_segments
+from profiler.store.reading import read_segments
 
 if TYPE_CHECKING:
     from pipeline.batch import SampleFile, SeriesProfile

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from profiler.schema import arrow_schema
-from profiler.store.segments import read_segments
+from profiler.store.reading import read_segments
 
 if TYPE_CHECKING:
     from profiler.store import Lake

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from profiler.errors import BadInput
 from profiler.schema import arrow_schema
-from profiler.store.segments import read_segments
+from profiler.store.reading import read_segments
 
 if TYPE_CHECKING:
     import pyarrow as pa

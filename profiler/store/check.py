@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from profiler.schema import TABLES
 from profiler.store.manifest import Manifest
 from profiler.store.overlaps import Overlap, find_overlaps
+from profiler.store.reading import listed, sizes_of
+from profiler.store.remote.address import RemotePath
 from profiler.store.segments import final_path
 from profiler.store.soundness import adding_series, examine
 
@@ -75,7 +77,7 @@ def check_lake(lake: Lake, *, advance: Callable[[int], object] = int) -> LakeChe
     """
     with Manifest(lake.root, mode="ro") as manifest:
         damages, entries, known = manifest.damages(), manifest.entries(), manifest.not_counting()
-        series_paths = manifest.files("series")
+        series_paths, places = manifest.files("series"), {entry.path: manifest.place(entry) for entry in entries}
     found = examine(lake.root, entries, advance=advance)
     known.update(entry.path for entry in entries)
     strays = {path: name for path, name in _files(lake.root) if name not in known}
@@ -83,13 +85,13 @@ def check_lake(lake: Lake, *, advance: Callable[[int], object] = int) -> LakeChe
         counting, others = {entry.path for entry in manifest.entries()}, manifest.not_counting()
     known = counting | others
     problems, unread = (
-        [f"{lake.root / path}: {fault}" for path, fault in told.items() if path in counting]
+        [f"{places[path]}: {fault}" for path, fault in told.items() if path in counting]
         for told in (found.faults, found.unread)
     )
     problems += [
         f"{path}: not in the manifest; no part of the lake, delete it"
         for path, name in strays.items()
-        if name not in known and path.exists()
+        if name not in known and sizes_of([path])
     ]
     adding = adding_series([path for path in series_paths if path in found.spans])
     overlaps = list(find_overlaps(found.spans, adding=adding))
@@ -105,6 +107,9 @@ def check_lake(lake: Lake, *, advance: Callable[[int], object] = int) -> LakeChe
 
 def _files(root: Path) -> Iterator[tuple[Path, str]]:
     """Yield all files in the folders of tables, and the names that the manifest would have them by."""
+    if isinstance(root, RemotePath):
+        yield from ((path, path.below(root)) for table in sorted(TABLES) for path in listed(root / table))
+        return
     for table in sorted(TABLES):
         for path in sorted((root / table).rglob("*")):
             if path.is_file():

@@ -20,9 +20,10 @@ from profiler.schema import arrow_schema
 from profiler.store.locks import LakeLock
 from profiler.store.manifest import MERGED, Manifest
 from profiler.store.overlaps import find_overlaps
+from profiler.store.reading import read_segments
 from profiler.store.recording import Recording, recording_id
 from profiler.store.sealer import SWEEP_AFTER_S
-from profiler.store.segments import ROW_GROUP_ROWS, Segment, read_segments, write_segment
+from profiler.store.segments import ROW_GROUP_ROWS, Segment, write_segment
 from profiler.store.soundness import adding_series, examine
 from profiler.store.spans import Spans, read_keys
 from profiler.units import NS_PER_S
@@ -75,15 +76,16 @@ def compact(lake: Lake, *, target_bytes: int = TARGET_BYTES, advance: Callable[[
     """
     n_before = n_after = n_rows = n_bytes = 0
     problems: list[str] = []
-    lock = LakeLock(lake.root, _LOCK, work="compacting it")
+    root = lake.folder
+    lock = LakeLock(root, _LOCK, work="compacting it")
     try:
-        with Manifest(lake.root, mode="rw") as manifest:
+        with Manifest(root, mode="rw") as manifest:
             manifest.sweep(before_ns=time.time_ns() - SWEEP_AFTER_S * NS_PER_S)
-            adding = _adding(lake.root, manifest)
+            adding = _adding(root, manifest)
             for group in _groups(manifest.settled("samples"), target_bytes):
-                sound, faults = _told_apart(lake.root, group, adding=adding)
+                sound, faults = _told_apart(root, group, adding=adding)
                 problems += faults
-                merged = _merge(lake.root, manifest, sound) if len(sound) > 1 else None
+                merged = _merge(root, manifest, sound) if len(sound) > 1 else None
                 advance(_n_bytes(group))
                 if merged is None:
                     continue

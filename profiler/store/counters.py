@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from profiler.schema import arrow_schema
 from profiler.store.ordering import in_order
-from profiler.store.segments import read_segments
+from profiler.store.reading import read_segments
 from profiler.store.series import Counter
 
 if TYPE_CHECKING:

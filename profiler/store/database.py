@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from profiler.errors import LakeError
 from profiler.schema import SCHEMA_VERSION, TABLES
+from profiler.store.remote.address import RemotePath
+from profiler.store.remote.snapshot import snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 __all__ = [
     "DAMAGED",
     "MANIFEST_NAME",
+    "READ_ONLY",
     "RECORDING_COLUMNS",
     "check_is_new",
     "create_database",
@@ -27,6 +31,11 @@ __all__ = [
 
 MANIFEST_NAME: Final = "manifest.sqlite"
 RECORDING_COLUMNS: Final = tuple(column.name for column in TABLES["recordings"].columns)
+
+READ_ONLY: Final = (
+    "a lake in a bucket is only read; write a lake on this machine and copy it there, offbeat lake LAKE --push ADDRESS"
+)
+"""Why nothing is written to a bucket, and what to do."""
 
 _APPLICATION_ID: Final = 0x0FFBEA70
 """Marks a SQLite file as the manifest of a lake."""
@@ -79,13 +88,17 @@ def create_database(root: Path) -> None:
 
 
 def open_database(root: Path, *, mode: Literal["ro", "rw"]) -> sqlite3.Connection:
-    """Connect to the manifest of a lake.
+    """Connect to the manifest of a lake; to that of a lake in a bucket, to what was last fetched of it.
 
     Raises
     ------
     LakeError
-        If there is none, it is not one, or another version of Offbeat wrote it.
+        If there is none, it is not one, another version of Offbeat wrote it, or it is to be written and in a bucket.
     """
+    if isinstance(root, RemotePath):
+        if mode == "rw":
+            raise LakeError(f"{root}: {READ_ONLY}")
+        return _open_copy(root)
     path = root / MANIFEST_NAME
     with explained(path):
         try:
@@ -127,7 +140,7 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
-        if code == sqlite3.SQLITE_IOERR and _is_full(path.parent):
+        if code == sqlite3.SQLITE_IOERR and not isinstance(path, RemotePath) and _is_full(path.parent):
             code = sqlite3.SQLITE_FULL
         remedy = _REMEDIES.get(code, "check the folder and its file system")
         raise LakeError(f"{path}: {error}; {remedy}") from error
@@ -144,7 +157,21 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
     database = _connect(path, mode)
     try:
         database.execute("pragma synchronous = full")  # WAL's default may lose the last commits in a power cut
+        _check_is_made(database, path)
         _check(database, path)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _open_copy(root: RemotePath) -> sqlite3.Connection:
+    path = root / MANIFEST_NAME
+    database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        with explained(path):
+            database.deserialize(snapshot(path))
+            _check(database, path)
     except BaseException:
         database.close()
         raise
@@ -166,10 +193,13 @@ def _is_empty(database: sqlite3.Connection) -> bool:
     return database.execute("select 1 from sqlite_schema").fetchone() is None
 
 
-def _check(database: sqlite3.Connection, path: Path) -> None:
+def _check_is_made(database: sqlite3.Connection, path: Path) -> None:
     if _is_empty(database):
         check_is_new(path.parent)
         raise LakeError(f"{path}: its making was cut short; record or ingest into this lake, which completes it")
+
+
+def _check(database: sqlite3.Connection, path: Path) -> None:
     (application,) = database.execute("pragma application_id").fetchone()
     if application != _APPLICATION_ID:
         raise LakeError(f"{path}: a SQLite file, but not the manifest of a lake; choose another folder")

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import pyarrow as pa
@@ -14,14 +13,18 @@ import pyarrow as pa
 from profiler.errors import LakeError, UsageError
 from profiler.schema import TABLES, arrow_schema
 from profiler.store.counters import read_counter, read_counters
-from profiler.store.database import MANIFEST_NAME, check_is_new, create_database
+from profiler.store.database import MANIFEST_NAME, READ_ONLY, check_is_new, create_database
 from profiler.store.manifest import Manifest
+from profiler.store.reading import read_segments, sizes_of
+from profiler.store.remote.address import RemotePath, locate
+from profiler.store.remote.snapshot import fetch
 from profiler.store.rows import checked_rows, last_of_each_key
-from profiler.store.segments import read_segments, remedy, temporary_path, write_segment
+from profiler.store.segments import remedy, temporary_path, write_segment
 from profiler.store.writer import LakeWriter
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     from profiler.store.recording import Recording
     from profiler.store.segments import Segment
@@ -43,28 +46,34 @@ _SMALL_ROWS: Final = 1_000_000
 class Lake:
     """A folder of Parquet files and the manifest that says which of them count; make one with `Lake.open`.
 
-    A lake holds no open file between calls, so it can be pickled and handed to other threads and processes.
+    A lake holds no open file between calls, so it can be pickled and handed to other threads and processes. One in a
+    bucket is only read, and seen as it was when it was last opened in a process.
     """
 
     root: Path
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, create: bool = False) -> Self:
-        """Open the lake in a folder.
+        """Open the lake in a folder or a bucket.
 
         Parameters
         ----------
         path
-            The lake's folder.
+            The lake's folder, or its address such as ``s3://bucket/folder``.
         create
             Make the lake if the folder is missing or empty.
 
         Raises
         ------
         LakeError
-            If there is no lake, something else is in the folder, or another version of Offbeat wrote it.
+            If there is no lake, something else is in the folder, another version of Offbeat wrote it, or the bucket
+            does not let us read.
+        UsageError
+            If the address is none, or the lake is to be made in a bucket.
         """
-        root = Path(path)
+        root = locate(path)
+        if isinstance(root, RemotePath):
+            return cls(_fetched(root, create=create))
         if create:
             _create(root)
         if not root.exists():
@@ -107,9 +116,10 @@ class Lake:
     def leftovers(self) -> dict[str, int]:
         """Return the number and bytes of files that do not count: being written, or replaced and not yet deleted."""
         with Manifest(self.root, mode="ro") as manifest:
-            paths = [self.root / path for path in manifest.not_counting()]
-        sizes = [size for path in paths for name in (path, temporary_path(path)) if (size := _size(name)) is not None]
-        return {"n_files": len(sizes), "n_bytes": sum(sizes)}
+            paths = manifest.not_counting()
+        names = {name for path in paths for name in (self.root / path, *self._half_written(path))}
+        sizes = sizes_of(names)
+        return {"n_files": len(sizes), "n_bytes": sum(sizes.values())}
 
     def holds(self, recording_id: str) -> bool:
         """Return whether all of a recording is here, so that ingesting it again is a no-op."""
@@ -118,7 +128,23 @@ class Lake:
 
     def writer(self, recording: Recording, *, seal_every_s: float | None = None) -> LakeWriter:
         """Start writing a recording; see `LakeWriter`."""
-        return LakeWriter(self.root, recording, seal_every_s=seal_every_s)
+        return LakeWriter(self.folder, recording, seal_every_s=seal_every_s)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of a lake that can be written.
+
+        Raises
+        ------
+        LakeError
+            If the lake is in a bucket.
+        """
+        if isinstance(self.root, RemotePath):
+            raise LakeError(f"{self.root}: {READ_ONLY}")
+        return self.root
+
+    def _half_written(self, path: str) -> tuple[Path, ...]:
+        return () if isinstance(self.root, RemotePath) else (temporary_path(self.root / path),)
 
     def files(self, table: str, *, recording_id: str | None = None) -> list[Path]:
         """Return the files of a table that count, oldest first, of all recordings or of one.
@@ -190,22 +216,16 @@ class Lake:
         new = last_of_each_key(table, checked_rows(table, rows))
         with Manifest(self.root, mode="rw") as manifest:
             manifest.add(self._sealed(manifest, table, new))
-            small = self._small_files(manifest, table)
+            small = _small_files(manifest, table)
             if len(small) > _SMALL_FILES:
-                merged = last_of_each_key(table, read_segments(small, arrow_schema(table)))
-                paths = [str(path.relative_to(self.root)) for path in small]
-                manifest.merge(paths, self._sealed(manifest, table, merged))
+                rows = read_segments([manifest.place(entry) for entry in small], arrow_schema(table))
+                merged = self._sealed(manifest, table, last_of_each_key(table, rows))
+                manifest.merge([entry.path for entry in small], merged)
 
     def _sealed(self, manifest: Manifest, table: str, rows: pa.Table) -> Segment:
         path = f"{table}/{uuid.uuid4().hex[:16]}.parquet"
         manifest.announce([path])
         return write_segment(self.root, path, [rows], table=table)
-
-    def _small_files(self, manifest: Manifest, table: str) -> list[Path]:
-        """Return the files that were sealed since the last large one."""
-        n_rows = {self.root / entry.path: entry.n_rows for entry in manifest.entries() if entry.table == table}
-        paths = manifest.files(table)
-        return list(takewhile(lambda path: n_rows[path] < _SMALL_ROWS, paths[::-1]))[::-1]
 
     def counter(self, series_id: int) -> Counter:
         """Return the readings of a series, sorted by time; empty if there are none.
@@ -234,11 +254,19 @@ class Lake:
         return dict(zip(rows["series_id"].to_pylist(), rows["kind"].to_pylist(), strict=True))
 
 
-def _size(path: Path) -> int | None:
-    try:
-        return path.stat().st_size
-    except OSError:  # deleted or renamed meanwhile, or in a folder that is not ours to look into
-        return None
+def _small_files(manifest: Manifest, table: str) -> list[Segment]:
+    """Return the files of a table that were sealed since the last large one."""
+    own = [entry for entry in manifest.entries() if entry.table == table]
+    return list(takewhile(lambda entry: entry.n_rows < _SMALL_ROWS, own[::-1]))[::-1]
+
+
+def _fetched(root: RemotePath, *, create: bool) -> RemotePath:
+    """Fetch the manifest of a lake in a bucket as it is now."""
+    if create:
+        raise UsageError(f"{root}: {READ_ONLY}")
+    fetch(root / MANIFEST_NAME)
+    Manifest(root, mode="ro").close()
+    return root
 
 
 def _create(root: Path) -> None:

@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from profiler.errors import LakeError
 from profiler.store.database import DAMAGED, MANIFEST_NAME, RECORDING_COLUMNS, explained, open_database, transaction
+from profiler.store.remote.address import located
 from profiler.store.segments import Segment, temporary_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+
 __all__ = ["MERGED", "Manifest"]
 
 MERGED: Final = "compaction"
 """Format of the recordings that own merged files: they are no inputs, and the inputs count their rows."""
 
-_VISIBLE: Final = """select path from files left join recordings using (recording_id)
+_VISIBLE: Final = """select path, n_bytes from files left join recordings using (recording_id)
     where table_name = ?1 and (recording_id is null or attempt = visible_attempt)
         and (?2 is null or recording_id = ?2)
     order by id"""
@@ -74,7 +76,11 @@ class Manifest:
     def files(self, table: str, recording_id: str | None = None) -> list[Path]:
         """Return the files of a table that count, of all recordings or of one, in the order of sealing."""
         rows = self._rows(_VISIBLE, table, recording_id)
-        return [self._root / path for (path,) in rows]
+        return [located(self._root, path, n_bytes=n_bytes) for path, n_bytes in rows]
+
+    def place(self, entry: Segment) -> Path:
+        """Return where a file is."""
+        return located(self._root, entry.path, n_bytes=entry.n_bytes)
 
     def n_rows(self, table: str) -> int:
         """Return the rows of a table, repeated ones included, whether they count or not."""
@@ -175,8 +181,8 @@ class Manifest:
                 self._add(segment, file_id=max(ids)[0])
 
     def entries(self) -> list[Segment]:
-        """Return every file that counts, as it was sealed."""
-        return [Segment(**dict(zip(_ENTRY, row, strict=True))) for row in self._rows(_ENTRIES)]
+        """Return every file that counts, as it was sealed, in that order."""
+        return [Segment(**dict(zip(_ENTRY, row, strict=True))) for row in self._rows(f"{_ENTRIES} order by id")]
 
     def settled(self, table: str) -> list[Segment]:
         """Return the files of a table that are of complete recordings, which no writer will touch."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from profiler.schema import arrow_schema
-from profiler.store.segments import read_segments
+from profiler.store.reading import read_segments
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final, Literal
 import pyarrow as pa
 
 from profiler.schema import arrow_schema
+from profiler.store.reading import read_segments
 from profiler.store.rows import last_of_each_key
-from profiler.store.segments import read_segments, write_segment
+from profiler.store.segments import write_segment
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:

@@ -17,25 +17,19 @@ from profiler.errors import LakeError
 from profiler.schema import TABLES, arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
 
     from _typeshed import ReadableBuffer
 
 __all__ = [
-    "RESTORE",
     "ROW_GROUP_ROWS",
     "Segment",
     "final_path",
-    "read_segments",
     "remedy",
     "temporary_path",
-    "unreadable",
     "write_segment",
 ]
-
-RESTORE: Final = "restore it from a copy, or make the lake again from its inputs"
-"""What to do about a file that is not what was sealed."""
 
 ROW_GROUP_ROWS: Final = 122_880
 """DuckDB's own row-group size: one row group is one unit of its parallel scan."""
@@ -117,23 +111,6 @@ def write_segment(
     )
 
 
-def read_segments(paths: Sequence[Path], schema: pa.Schema, **options: object) -> pa.Table:
-    """Read files in order as one table; a column that a file of an older Offbeat lacks is null.
-
-    Raises
-    ------
-    LakeError
-        If a file that the manifest names is missing or damaged.
-    """
-    tables = [schema.empty_table().select(options.get("columns") or schema.names)]
-    for path in paths:
-        try:
-            tables.append(pq.read_table(path, partitioning=None, schema=schema, **options).cast(tables[0].schema))
-        except (OSError, pa.ArrowInvalid, pa.ArrowKeyError) as error:
-            raise LakeError(f"{path}: the manifest names it, but it {unreadable(error)}") from error
-    return pa.concat_tables(tables)
-
-
 def temporary_path(path: Path) -> Path:
     """Return the name that a file has while it is being written."""
     return path.with_name(f".{path.name}.tmp")
@@ -143,14 +120,6 @@ def final_path(path: Path) -> Path:
     """Return the name that a file being written will have; other names are returned as they are."""
     is_temporary = path.name.startswith(".") and path.name.endswith(".tmp")
     return path.with_name(path.name[1:-4]) if is_temporary else path
-
-
-def unreadable(error: OSError | pa.ArrowException) -> str:
-    """Return why a sealed file is not read, and what to do about it; without its path."""
-    if isinstance(error, PermissionError):
-        return f"may not be read ({os.strerror(errno.EACCES)}); run as a user who may, or change its permissions"
-    number = getattr(error, "errno", None)
-    return f"cannot be read ({os.strerror(number) if number else str(error).splitlines()[0]}); {RESTORE}"
 
 
 def remedy(error: OSError) -> str:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from profiler.schema import arrow_schema
+from profiler.store.reading import RESTORE, parquet_file, read_segments, unreadable
+from profiler.store.remote.address import located
 from profiler.store.rows import last_of_each_key
-from profiler.store.segments import RESTORE, read_segments, unreadable
 from profiler.store.spans import Spans, read_keys
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def examine(root: Path, entries: Iterable[Segment], *, advance: Callable[[int], 
     """
     found = Examined()
     for entry in entries:
-        path = root / entry.path
+        path = located(root, entry.path, n_bytes=entry.n_bytes)
         try:
             seen = _fault(path, entry) or _spans(path, entry)
         except PermissionError as error:
@@ -76,6 +76,25 @@ def examine(root: Path, entries: Iterable[Segment], *, advance: Callable[[int], 
     return found
 
 
+def _fault(path: Path, entry: Segment) -> str | None:
+    """Return how a file's bytes are not those that were sealed, and what to do; None if they are.
+
+    Raises
+    ------
+    OSError
+        If the file is there and cannot be read.
+    """
+    try:
+        n_bytes = path.stat().st_size
+    except FileNotFoundError:
+        return f"missing; {RESTORE}"
+    if n_bytes != entry.n_bytes:
+        return f"{n_bytes} bytes, {entry.n_bytes} in the manifest; {RESTORE}"
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return None if digest == entry.sha256 else f"changed since it was sealed (its SHA-256 differs); {RESTORE}"
+
+
 def adding_series(paths: Sequence[Path]) -> frozenset[int]:
     """Return the series of which different readings of one time add up and contradict nothing; see `in_order`.
 
@@ -88,22 +107,9 @@ def adding_series(paths: Sequence[Path]) -> frozenset[int]:
     return frozenset(rows.filter(pc.equal(rows["kind"], "delta"))["series_id"].to_pylist())
 
 
-def _fault(path: Path, entry: Segment) -> str | None:
-    """Return how a file's bytes are not those that were sealed."""
-    try:
-        n_bytes = path.stat().st_size
-    except FileNotFoundError:
-        return f"missing; {RESTORE}"
-    if n_bytes != entry.n_bytes:
-        return f"{n_bytes} bytes, {entry.n_bytes} in the manifest; {RESTORE}"
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return None if digest == entry.sha256 else f"changed since it was sealed (its SHA-256 differs); {RESTORE}"
-
-
 def _spans(path: Path, entry: Segment) -> Spans | str:
     """Return what each series of a file covers, or how the file is not what the manifest says."""
-    with pq.ParquetFile(path) as file:
+    with parquet_file(path) as file:
         n_rows = file.metadata.num_rows
         if n_rows != entry.n_rows:
             return f"{n_rows} rows, {entry.n_rows} in the manifest; {RESTORE}"
