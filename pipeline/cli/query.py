@@ -10,6 +10,7 @@ import typer
 from pipeline.cli.answer_format import AnswerFormatOption, MemoryOption, OutOption, answer_format
 from pipeline.cli.answers import deliver, print_answer
 from pipeline.cli.assignments import read_assignments
+from pipeline.cli.lost_files import LeaveOutFlag, without_lost
 from pipeline.cli.printer import CsvFlag, JsonFlag, note
 from pipeline.cli.query_bar import QueryBar
 from profiler.errors import UsageError
@@ -29,6 +30,7 @@ def query(
     ] = False,
     out: OutOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --out if it exists.")] = False,
+    leave_out_lost: LeaveOutFlag = False,
     memory: MemoryOption = "1GB",
     output: AnswerFormatOption = None,
     as_json: JsonFlag = False,
@@ -55,7 +57,11 @@ def query(
         raise UsageError(f"query {name}: give --lake FOLDER, or --show to read the query")
     else:
         values = read_assignments(param or [], place="--param")
-        with open_lake(lake, memory_limit=memory) as database, QueryBar() as bar:
+        with (
+            without_lost(lake, leave_out=leave_out_lost) as lost,
+            open_lake(lake, memory_limit=memory, without=lost) as database,
+            QueryBar() as bar,
+        ):
             answer = database.stream_query(name, values, on_progress=bar.show)
             if not deliver(answer, output=chosen, head=_head(name), out=out, force=force, bar=bar):
                 for sentence in unknown_names(database, values):

@@ -10,6 +10,7 @@ import typer
 
 from pipeline.cli.answer_format import AnswerFormat, AnswerFormatOption, MemoryOption, OutOption, answer_format
 from pipeline.cli.answers import deliver, print_answer
+from pipeline.cli.lost_files import LeaveOutFlag, without_lost
 from pipeline.cli.printer import CsvFlag, JsonFlag, note, print_lines
 from pipeline.cli.query_bar import QueryBar
 from profiler.errors import BadInput, UsageError
@@ -37,6 +38,7 @@ def sql(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --out or --export if it exists.")] = False,
     functions: Annotated[bool, typer.Option("--functions", help="List the functions that SQL can call.")] = False,
+    leave_out_lost: LeaveOutFlag = False,
     memory: MemoryOption = "1GB",
     output: AnswerFormatOption = None,
     as_json: JsonFlag = False,
@@ -53,7 +55,7 @@ def sql(
 
         offbeat sql --lake lake
     """
-    from pipeline.sql import Answer, describe_functions, open_lake
+    from pipeline.sql import Answer, describe_functions, export_views, open_lake
 
     chosen = answer_format(output, as_json=as_json, as_csv=as_csv, out=out)
     if functions:
@@ -62,11 +64,16 @@ def sql(
     if lake is None:
         raise UsageError("sql: give --lake FOLDER, or --functions to see what SQL can call")
     if export is not None:
-        _export(lake, export, statement=statement, file=file, force=force)
+        _check_alone(statement, file)
+        with without_lost(lake, leave_out=leave_out_lost) as lost:
+            note(f"offbeat: wrote {export_views(lake, export, force=force, without=lost)}")
         return
     asks = statement is None and file is None and sys.stdin.isatty()
     text = "" if asks else _text(statement, file)
-    with open_lake(lake, memory_limit=memory) as database:
+    with (
+        without_lost(lake, leave_out=leave_out_lost) as lost,
+        open_lake(lake, memory_limit=memory, without=lost) as database,
+    ):
         if asks:
             from pipeline.cli.shell import run_shell
 
@@ -88,12 +95,9 @@ def _run(database: Database, text: str, *, output: AnswerFormat, out: Path | Non
             deliver(answer, output=output, head=ROWS_HEAD, out=out, force=force, bar=bar)
 
 
-def _export(lake: Path, target: Path, *, statement: str | None, file: Path | None, force: bool) -> None:
-    from pipeline.sql import export_views
-
+def _check_alone(statement: str | None, file: Path | None) -> None:
     if statement is not None or file is not None:
         raise UsageError("sql: --export takes no statement; run them one after the other")
-    note(f"offbeat: wrote {export_views(lake, target, force=force)}")
 
 
 def _text(statement: str | None, file: Path | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
@@ -17,7 +16,7 @@ from pipeline.sql.answer import Answer
 from pipeline.sql.catalog import find_query
 from pipeline.sql.faults import explained
 from pipeline.sql.functions import make_kernels
-from pipeline.sql.relations import Source, make_relations
+from pipeline.sql.relations import Source, make_relations, missing_name
 from pipeline.sql.statements import check_reads, split_statements
 from pipeline.sql.worker import Worker
 from profiler.errors import LakeError, UsageError
@@ -34,8 +33,6 @@ MEMORY_LIMIT: Final = "1GB"
 
 _BATCH_ROWS: Final = 20_000
 """Rows that are drawn at a time: a few MB."""
-
-_MISSING: Final = re.compile(r"with name (?P<name>\w+) does not exist")
 
 OnProgress = Callable[[float], None]
 """Called with the part of a query that is done, 0 to 1."""
@@ -60,7 +57,8 @@ class Database:
     Raises
     ------
     LakeError
-        If a file is missing or is not Parquet; one of samples is told by the statements that read samples.
+        If memory or the disk does not suffice. A file that is missing or is no Parquet is told by the statements that
+        read its table.
     UsageError
         If the limit of memory is none.
     """
@@ -77,7 +75,7 @@ class Database:
             resources.callback(self._connection.close)
             self._worker = Worker(self._connection)
             resources.callback(self._worker.close)
-            self._lost = make_relations(self._connection, sources, lost_samples="leave out")
+            self._lost = make_relations(self._connection, sources, lost="leave out")
             make_kernels(self._connection)
             _lock(self._connection, sources)
             self._resources = resources.pop_all()
@@ -153,9 +151,9 @@ class Database:
         try:
             reader = self._worker.call(begin, on_progress=on_progress)
         except (duckdb.BinderException, duckdb.CatalogException) as error:
-            missing = _MISSING.search(str(error))
-            if missing and missing["name"].lower() in self._lost:
-                raise LakeError(self._lost[missing["name"].lower()]) from None
+            missing = missing_name(error)
+            if missing in self._lost:
+                raise LakeError(self._lost[missing]) from None
             raise UsageError(self._with_place(error, statement=statement, values=values)) from None
         except duckdb.Error as error:
             raise explained(error) from None
@@ -232,7 +230,7 @@ def open_lake(
     Raises
     ------
     LakeError
-        If there is no lake, it is of another version, or a file of it is missing that is not of samples.
+        If there is no lake, or it is of another version.
     """
     return Database(lake_sources(path, without=without), memory_limit=memory_limit, threads=threads)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 import duckdb
@@ -14,7 +15,7 @@ from profiler.errors import UsageError
 __all__ = ["export_views"]
 
 
-def export_views(lake: str | Path, target: str | Path, *, force: bool = False) -> Path:
+def export_views(lake: str | Path, target: str | Path, *, force: bool = False, without: Collection[Path] = ()) -> Path:
     """Write a DuckDB database of views over the lake as it stands now; the rows stay in the lake.
 
     Parameters
@@ -25,6 +26,8 @@ def export_views(lake: str | Path, target: str | Path, *, force: bool = False) -
         Database to write; it appears whole or not at all.
     force
         Replace the target if it exists.
+    without
+        Files of the lake to leave out, such as one that is missing.
 
     Returns
     -------
@@ -41,7 +44,7 @@ def export_views(lake: str | Path, target: str | Path, *, force: bool = False) -
     target = Path(target)
     if target.exists() and not force:
         raise UsageError(f"{target}: exists already; choose another name, or replace it with --force")
-    sources = lake_sources(lake)
+    sources = lake_sources(lake, without=without)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with duckdb.connect(str(temporary)) as connection:

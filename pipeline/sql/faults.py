@@ -15,8 +15,14 @@ _OF_STATEMENT: Final = (
     "Out of Range", "Parameter Not Resolved", "Parser", "Permission", "Syntax", "Sequence",
 )  # fmt: skip
 """How messages begin that are about the statement; any other is about what it read."""
-_DAMAGE: Final = ("Failed to read file", "might be corrupt", "file is corrupt", "exceeds the supported max width")
+_DAMAGE: Final = (
+    "Failed to read file", "might be corrupt", "file is corrupt", "exceeds the supported max width",
+    "No magic bytes found", "too small to be a Parquet file", "Parquet file has invalid",
+)  # fmt: skip
 """What a message has of a damaged file, however it begins."""
+_OF_DAMAGE: Final = (
+    "a file of the lake is missing or damaged: offbeat lake --check names it, --leave-out-lost answers without it"
+)
 
 
 def explained(error: Exception) -> OffbeatError:
@@ -24,12 +30,13 @@ def explained(error: Exception) -> OffbeatError:
 
     Examples
     --------
-    >>> explained(OSError("IO Error: no such file"))
-    LakeError('IO Error: no such file\na file of the lake is missing or damaged: offbeat lake --check names it')
+    >>> print(explained(OSError("IO Error: no such file")))
+    IO Error: no such file
+    a file of the lake is missing or damaged: offbeat lake --check names it, --leave-out-lost answers without it
     """
     message = str(error)
     if message.startswith(_OF_MEMORY):
         return LakeError(f"{message}\nselect fewer rows or columns, aggregate, or give more with --memory")
     if message.startswith(_OF_STATEMENT) and not any(sign in message for sign in _DAMAGE):
         return UsageError(message.rpartition(_OF_FUNCTION)[2])
-    return LakeError(f"{message}\na file of the lake is missing or damaged: offbeat lake --check names it")
+    return LakeError(f"{message}\n{_OF_DAMAGE}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -17,7 +18,7 @@ from profiler.schema import TABLES
 if TYPE_CHECKING:
     from profiler.schema import Column, Table
 
-__all__ = ["Source", "make_relations"]
+__all__ = ["Source", "make_relations", "missing_name"]
 
 Source: TypeAlias = Sequence[Path] | pa.Table
 """Where a table's rows are: Parquet files in the order in which they were sealed, or the rows themselves."""
@@ -30,16 +31,26 @@ _DUCKDB_TYPES: Final = {
     pa.int64(): "bigint",
     pa.uint16(): "usmallint",
     pa.uint64(): "ubigint",
+    pa.list_(pa.int64()): "bigint[]",
+    pa.list_(pa.float64()): "double[]",
 }
 _REPEATED: Final = ("series", "profile_history")
 """Tables in which a key can stand in several files; the row sealed last counts."""
+_MISSING: Final = re.compile(r"with name (?P<name>\w+) does not exist")
+_ANALYSE: Final = "offbeat analyze writes it anew"
+_REMEDIES: Final = {
+    **dict.fromkeys(("profiles", "phases", "compat", "shifts"), _ANALYSE),
+    "samples": "restore it from a copy, make the lake again, or answer without it: --leave-out-lost, in Python "
+    "open_lake(..., without=[...])",
+}
+"""What to do if a table's file is lost, where that is not the same for all."""
 
 
 def make_relations(
     connection: duckdb.DuckDBPyConnection,
     sources: Mapping[str, Source],
     *,
-    lost_samples: Literal["refuse", "leave out"] = "refuse",
+    lost: Literal["refuse", "leave out"] = "refuse",
 ) -> dict[str, str]:
     """Make a relation for every table of the schema, then the views and functions of ``queries``.
 
@@ -49,9 +60,9 @@ def make_relations(
         An empty database that may be written and may read files.
     sources
         Where each table's rows are; a table that is not named has none, and the same columns.
-    lost_samples
-        What to do if a file of samples cannot be opened; to leave them out is to make neither their table nor any
-        view or function that reads it, since rows that are silently too few are worse than none.
+    lost
+        What to do if a file cannot be opened; to leave out is to make neither its table nor any view or function that
+        reads it, since rows that are silently too few are worse than none.
 
     Returns
     -------
@@ -63,26 +74,30 @@ def make_relations(
     LakeError
         If a file is missing or is not Parquet.
     """
-    lost: dict[str, str] = {}
+    why: dict[str, str] = {}
     for name, table in TABLES.items():
         try:
             _make_relation(connection, table, sources.get(name, ()))
         except duckdb.Error as error:
-            reason = (
-                f"table {name}: {str(error).splitlines()[0]}; the manifest names this file: restore it from a copy, or "
-                "make the lake again"
-            )
-            if name != "samples" or lost_samples == "refuse":
-                raise LakeError(reason) from None
-            lost[name] = reason
+            remedy = _REMEDIES.get(name, "restore it from a copy, or make the lake again")
+            why[name] = f"table {name}: {str(error).splitlines()[0]}; the manifest names this file: {remedy}"
+            if lost == "refuse":
+                raise LakeError(why[name]) from None
     for name, text in _definitions():
         try:
             connection.execute(text)
-        except duckdb.CatalogException:
-            if not lost:
+        except duckdb.CatalogException as error:
+            if not why:
                 raise
-            lost[name] = lost["samples"]
-    return lost
+            # It may name a part of the statement that reads what is lost.
+            why[name] = why.get(missing_name(error) or "", next(iter(why.values())))
+    return why
+
+
+def missing_name(error: duckdb.Error) -> str | None:
+    """Return the relation or function that an error says there is not, in lower case."""
+    found = _MISSING.search(str(error))
+    return found["name"].lower() if found else None
 
 
 def _definitions() -> Iterator[tuple[str, str]]:

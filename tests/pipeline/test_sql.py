@@ -54,12 +54,24 @@ def test_a_missing_lake_is_named(tmp_path: Path) -> None:
         open_lake(tmp_path / "nowhere")
 
 
-def test_a_missing_file_of_the_lake_is_named(tmp_path: Path) -> None:
-    lake = two_job_lake(tmp_path / "lake")
-    (series,) = lake.files("series")
-    series.unlink()
-    with pytest.raises(LakeError, match=series.name):
-        open_lake(lake.root)
+@pytest.mark.parametrize(
+    ("table", "query", "remedy"),
+    [
+        ("series", "profiles_by_series", "restore it from a copy"),
+        ("compat", "compat_by_link", "offbeat analyze writes it anew"),
+    ],
+)
+def test_a_lost_file_of_a_table_fails_what_reads_the_table_and_nothing_else(
+    tmp_path: Path, table: str, query: str, remedy: str
+) -> None:
+    lake = two_job_lake(tmp_path / "lake", duration_s=1.0)
+    add_advice(lake.root, lake)
+    (path,) = lake.files(table)
+    path.unlink()
+    with open_lake(lake.root) as database:
+        assert database.sql("select count(*) as n from samples").to_pylist()[0]["n"] > 0
+        with pytest.raises(LakeError, match=f"{path.name}.*{remedy}"):
+            database.run(query)
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut short"])
@@ -83,7 +95,7 @@ def test_a_lost_file_of_samples_fails_what_reads_samples_and_nothing_else(tmp_pa
         assert database.run("jobs_by_link", link_id="trunk")["job_id"].unique().to_pylist() == ["A", "B"]
         assert database.sql("select count(*) as n from jobs").to_pylist() == [{"n": 2}]
         for reader in readers:
-            with pytest.raises(LakeError, match=f"{samples.name}.*restore it from a copy"):
+            with pytest.raises(LakeError, match=f"{samples.name}.*restore it from a copy.*--leave-out-lost"):
                 database.sql(f"from {reader}")
         with pytest.raises(LakeError, match=samples.name):
             database.run("utilisation_by_link")
