@@ -14,12 +14,15 @@ import pyarrow.parquet as pq
 from profiler.errors import BadInput
 from profiler.store import file_digest
 from profiler.store.manifest import Manifest
+from profiler.store.reading import map_files, parquet_file, sizes_of
+from profiler.store.remote.faults import told
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.batch.work import Work
     from profiler.store import Lake
+    from profiler.store.segments import Segment
 
 __all__ = ["BrokenFile", "SampleFile", "changed_files", "read_sample_files"]
 
@@ -63,27 +66,25 @@ def read_sample_files(lake: Lake, work: Work) -> tuple[list[SampleFile], list[Br
         If the manifest is damaged.
     """
     with Manifest(lake.root, mode="ro") as manifest:
-        order = {path: i for i, path in enumerate(manifest.files("samples"))}
         entries = [entry for entry in manifest.entries() if entry.table == "samples"]
-    entries.sort(key=lambda entry: order.get(lake.root / entry.path, len(order)))
+        # Other processes may be in other folders.
+        paths = [manifest.place(entry).absolute() for entry in entries]
     known = _read_index(work.folder / INDEX_NAME)
+    sizes = sizes_of(paths)
     sound: list[SampleFile] = []
     broken: list[BrokenFile] = []
-    for entry in entries:
-        path = (lake.root / entry.path).absolute()  # other processes may be in other folders
-        try:
-            n_bytes = path.stat().st_size
-            n_rows = known.get(entry.sha256)
-            if n_rows is None and n_bytes == entry.n_bytes:
-                n_rows = _count_rows(path)
-        except (OSError, pa.ArrowException) as error:
-            broken.append(BrokenFile(path=path, why=str(error).splitlines()[0]))
-            continue
-        if n_rows is None or n_bytes != entry.n_bytes:
-            broken.append(BrokenFile(path=path, why=f"{n_bytes} bytes, {entry.n_bytes} in the manifest"))
-            continue
-        first_ns, last_ns = entry.t_first_ns or 0, entry.t_last_ns or 0
-        sound.append(SampleFile(path=path, sha256=entry.sha256, first_ns=first_ns, last_ns=last_ns, n_rows=n_rows))
+
+    entry_of = dict(zip(paths, entries, strict=True))
+
+    def look(path: Path) -> SampleFile | BrokenFile:
+        entry = entry_of[path]
+        return _looked_at(entry, path, n_bytes=sizes.get(path), n_rows=known.get(entry.sha256))
+
+    for one in map_files(look, paths):
+        if isinstance(one, SampleFile):
+            sound.append(one)
+        else:
+            broken.append(one)
     if {one.sha256 for one in sound} != set(known):
         _write_index(work, sound)
     return sound, broken
@@ -104,10 +105,25 @@ def changed_files(files: Iterable[SampleFile], paths: Collection[Path]) -> list[
     return changed
 
 
+def _looked_at(
+    entry: Segment, path: Path, *, n_bytes: int | None, n_rows: Mapping[int, int] | None
+) -> SampleFile | BrokenFile:
+    """Return what a file holds, or why that cannot be told; its rows are counted if that is not known."""
+    try:
+        n_bytes = path.stat().st_size if n_bytes is None else n_bytes
+        if n_bytes != entry.n_bytes:
+            return BrokenFile(path=path, why=f"{n_bytes} bytes, {entry.n_bytes} in the manifest")
+        n_rows = _count_rows(path) if n_rows is None else n_rows
+    except (OSError, pa.ArrowException) as error:
+        return BrokenFile(path=path, why=told(error))
+    first_ns, last_ns = entry.t_first_ns or 0, entry.t_last_ns or 0
+    return SampleFile(path=path, sha256=entry.sha256, first_ns=first_ns, last_ns=last_ns, n_rows=n_rows)
+
+
 def _count_rows(path: Path) -> dict[int, int]:
     """Return how many rows a file has of each series; a batch of rows is in memory at a time."""
     n_rows: dict[int, int] = {}
-    with pq.ParquetFile(path) as file:
+    with parquet_file(path) as file:
         for batch in file.iter_batches(columns=["series_id"]):
             counts = pc.value_counts(batch["series_id"])
             for series_id, n in zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True):

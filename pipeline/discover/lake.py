@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.batch.compute import port_rate
 from pipeline.discover.fleet import gather
@@ -20,6 +19,8 @@ from profiler.errors import LakeError
 from profiler.store import Lake
 from profiler.store.counters import read_counters
 from profiler.store.manifest import Manifest
+from profiler.store.reading import map_files, parquet_file
+from profiler.store.remote.faults import told
 from profiler.store.soundness import examine
 from profiler.units import NS_PER_S
 
@@ -65,8 +66,8 @@ def discover_lake(
     """
     store = Lake.open(lake)
     ports = {port["series_id"]: port for port in read_ports(store)}
-    paths, broken = _sound_files(store)
     from_ns = _from_ns(store, len(ports), last_s=last_s)
+    paths, broken = _sound_files(store, from_ns=from_ns)
     trunks = _trunks(store, ports.values())
     while True:
         faults: dict[str, str] = {}
@@ -90,7 +91,7 @@ def _rates(
 ) -> Iterator[RateSeries]:
     """Yield the rate of each port, and note why one cannot be read as a rate."""
     kinds = {series_id: port["kind"] for series_id, port in ports.items()}
-    n_rows = sum(pq.read_metadata(path).num_rows for path in paths)
+    n_rows = sum(map_files(_n_rows, paths))
     counters = read_counters(paths, ports, kinds=kinds, n_rows=n_rows, t_range_ns=(from_ns, NEVER_NS))
     for series_id, counter in counters:
         rate, fault = port_rate(ports[series_id], counter)
@@ -106,25 +107,36 @@ def _trunks(store: Lake, ports: Iterable[Mapping[str, Any]]) -> set[tuple[str, s
     return {(port["host"], port["device"], port["port"]) for port in ports if port["link_id"] in between}
 
 
-def _sound_files(store: Lake) -> tuple[list[Path], list[Skipped]]:
-    """Return the sample files that can be opened, and those that cannot."""
-    sound: list[Path] = []
-    broken: list[Skipped] = []
-    for path in store.files("samples"):
+def _sound_files(store: Lake, *, from_ns: int) -> tuple[list[Path], list[Skipped]]:
+    """Return the sample files from some time on that can be opened, and those that cannot."""
+
+    def fault(path: Path) -> str | None:
         try:
-            pq.read_metadata(path)
+            _n_rows(path)
         except (OSError, pa.ArrowException) as error:
-            broken.append(_skipped(path, f"{str(error).splitlines()[0]}; ingest its recording again"))
-        else:
-            sound.append(path)
-    return sound, broken
+            return told(error)
+        return None
+
+    with Manifest(store.root, mode="ro") as manifest:
+        entries = [entry for entry in manifest.entries() if entry.table == "samples"]
+        paths = [manifest.place(entry) for entry in entries if entry.t_last_ns is None or entry.t_last_ns >= from_ns]
+    faults = dict(zip(paths, map_files(fault, paths), strict=True))
+    broken = [_skipped(path, f"{why}; ingest its recording again") for path, why in faults.items() if why is not None]
+    return [path for path, why in faults.items() if why is None], broken
 
 
 def _changed_files(store: Lake, paths: Sequence[Path]) -> dict[Path, str]:
     """Return how some of the files are not as they were sealed; they are read whole."""
     with Manifest(store.root, mode="ro") as manifest:
-        entries = [entry for entry in manifest.entries() if store.root / entry.path in paths]
-    return {store.root / name: why for name, why in examine(store.root, entries).faults.items()}
+        places = {entry.path: manifest.place(entry) for entry in manifest.entries()}
+        entries = [entry for entry in manifest.entries() if places[entry.path] in paths]
+    return {places[name]: why for name, why in examine(store.root, entries).faults.items()}
+
+
+def _n_rows(path: Path) -> int:
+    with parquet_file(path) as file:
+        n_rows: int = file.metadata.num_rows
+    return n_rows
 
 
 def _skipped(path: Path, why: str) -> Skipped:

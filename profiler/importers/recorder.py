@@ -16,6 +16,7 @@ from profiler.importers.contents import kind_of
 from profiler.importers.coverage import Coverage
 from profiler.importers.importer import Importer, Options
 from profiler.store import Lake, Recording, Series
+from profiler.store.reading import parquet_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -113,7 +114,7 @@ def _copy_samples(batch: pa.RecordBatch, sink: Sink, *, series: Mapping[int, Ser
 
 def _batches(path: Path) -> Iterator[pa.RecordBatch]:
     try:
-        with pq.ParquetFile(path) as file:
+        with parquet_file(path) as file:
             yield from file.iter_batches()
     except (OSError, pa.ArrowInvalid) as error:
         raise LakeError(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -23,7 +23,9 @@ from profiler.store.remote.filesystems import IO_THREADS, filesystem
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["RESTORE", "listed", "parquet_file", "read_segments", "sizes_of", "unreadable"]
+__all__ = ["RESTORE", "listed", "map_files", "parquet_file", "read_segments", "sizes_of", "unreadable"]
+
+_Result = TypeVar("_Result")
 
 RESTORE: Final = "restore it from a copy, or make the lake again from its inputs"
 """What to do about a file that is not what was sealed."""
@@ -56,7 +58,7 @@ def read_segments(paths: Sequence[Path], schema: pa.Schema, **options: Any) -> p
         except (OSError, pa.ArrowInvalid, pa.ArrowKeyError) as error:
             raise LakeError(f"{path}: the manifest names it, but it {unreadable(error)}") from error
 
-    return pa.concat_tables([empty, *_each(read, paths)])
+    return pa.concat_tables([empty, *map_files(read, paths)])
 
 
 @contextmanager
@@ -111,6 +113,18 @@ def listed(folder: RemotePath) -> list[RemotePath]:
     return [RemotePath(folder.bucket, info.path[start:], info.size) for info in found if info.type is is_file]
 
 
+def map_files(function: Callable[[Path], _Result], paths: Sequence[Path]) -> Iterable[_Result]:
+    """Yield what a function returns of each file, in order; of objects in a bucket, many are read at a time.
+
+    A bucket takes tens of milliseconds to answer, however many ask it.
+    """
+    if not any(isinstance(path, RemotePath) for path in paths):
+        yield from map(function, paths)
+        return
+    with ThreadPoolExecutor(IO_THREADS) as pool:
+        yield from pool.map(function, paths)
+
+
 def unreadable(error: OSError | pa.ArrowException) -> str:
     """Return why a sealed file is not read, and what to do about it; without its path."""
     if isinstance(error, PermissionError):
@@ -128,13 +142,6 @@ def _read(path: Path, schema: pa.Schema, **options: Any) -> pa.Table:  # noqa: A
         path.inside, filesystem=filesystem(path.bucket), file_size=path.n_bytes
     )
     return fragment.to_table(schema=schema, columns=options.get("columns"), filter=options.get("filters"))
-
-
-def _each(read: Any, paths: Sequence[Path]) -> Iterable[pa.Table]:  # noqa: ANN401
-    if sum(isinstance(path, RemotePath) for path in paths) < 2:
-        return map(read, paths)
-    with ThreadPoolExecutor(IO_THREADS) as pool:
-        return list(pool.map(read, paths))
 
 
 def _table_folder(path: RemotePath) -> RemotePath:
