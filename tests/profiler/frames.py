@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterable
 
 __all__ = [
+    "MORE_FRAGMENTS",
     "ROCE_PORT",
     "block",
     "bth",
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 ROCE_PORT = 4791
+MORE_FRAGMENTS = 0x2000
 
 
 def ethernet(payload: bytes, ether_type: int, tags: Iterable[tuple[int, int]] = ()) -> bytes:
@@ -32,15 +34,28 @@ def ethernet(payload: bytes, ether_type: int, tags: Iterable[tuple[int, int]] = 
     return bytes(12) + tagged + struct.pack(">H", ether_type) + payload
 
 
-def ipv4(payload: bytes, ends: tuple[str, str], *, proto: int, options: bytes = b"", fragment: int = 0) -> bytes:
-    """Return a packet from one address to another; ``fragment`` is its offset in units of 8 bytes."""
+def ipv4(
+    payload: bytes,
+    ends: tuple[str, str],
+    *,
+    proto: int,
+    options: bytes = b"",
+    fragment: int = 0,
+    number: int = 1,
+    total: int | None = None,
+) -> bytes:
+    """Return a packet from one address to another.
+
+    ``fragment`` is its offset in units of 8 bytes, `MORE_FRAGMENTS` added where more follow; ``number`` its
+    identification; ``total`` the length that it claims, if not the true one.
+    """
     words = 5 + len(options) // 4
     head = struct.pack(
         ">BBHHHBBH4s4s",
         0x40 | words,
         0,
-        4 * words + len(payload),
-        1,
+        4 * words + len(payload) if total is None else total,
+        number,
         fragment,
         64,
         proto,
@@ -67,7 +82,12 @@ def bth(queue_pair: int) -> bytes:
 
 
 def pcap(
-    packets: Iterable[tuple[int, int, bytes, int]], *, magic: int = 0xA1B2C3D4, order: str = "<", link: int = 1
+    packets: Iterable[tuple[int, int, bytes, int]],
+    *,
+    magic: int = 0xA1B2C3D4,
+    order: str = "<",
+    link: int = 1,
+    snap: int = 262_144,
 ) -> bytes:
     """Return a capture; a packet is its seconds, its fraction as written, what was captured, and its length."""
     extra = bytes(8) if magic == 0xA1B2CD34 else b""
@@ -75,7 +95,7 @@ def pcap(
         struct.pack(f"{order}IIII", seconds, fraction, len(data), wire) + extra + data
         for seconds, fraction, data, wire in packets
     )
-    return struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 262_144, link) + b"".join(records)
+    return struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, snap, link) + b"".join(records)
 
 
 def block(kind: int, body: bytes, *, order: str = "<") -> bytes:
@@ -90,9 +110,9 @@ def option(code: int, value: bytes, *, order: str = "<") -> bytes:
     return struct.pack(f"{order}HH", code, len(value)) + value + bytes(-len(value) % 4)
 
 
-def section(*, order: str = "<") -> bytes:
-    """Return a section header block."""
-    return block(0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1), order=order)
+def section(*options: bytes, order: str = "<", n_bytes: int = -1) -> bytes:
+    """Return a section header block; ``n_bytes`` is the length of the section that it claims, -1 for none."""
+    return block(0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, n_bytes) + b"".join(options), order=order)
 
 
 def interface(*options: bytes, link: int = 1, snap: int = 0, order: str = "<") -> bytes:
@@ -100,12 +120,20 @@ def interface(*options: bytes, link: int = 1, snap: int = 0, order: str = "<") -
     return block(1, struct.pack(f"{order}HHI", link, 0, snap) + b"".join(options), order=order)
 
 
-def packet(data: bytes, *, ticks: int = 0, wire: int | None = None, number: int = 0, order: str = "<") -> bytes:
+def packet(
+    data: bytes,
+    *,
+    ticks: int = 0,
+    wire: int | None = None,
+    number: int = 0,
+    order: str = "<",
+    options: bytes = b"",
+) -> bytes:
     """Return an enhanced packet block."""
     head = struct.pack(
         f"{order}IIIII", number, ticks >> 32, ticks & 0xFFFF_FFFF, len(data), len(data) if wire is None else wire
     )
-    return block(6, head + data, order=order)
+    return block(6, head + data + (bytes(-len(data) % 4) + options if options else b""), order=order)
 
 
 def old_packet(data: bytes, *, ticks: int = 0, wire: int | None = None, number: int = 0, order: str = "<") -> bytes:
