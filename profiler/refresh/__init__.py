@@ -8,7 +8,8 @@ ticks.
 from __future__ import annotations
 
 from profiler.refresh.clock import Refresh
+from profiler.refresh.knots import ClockKnots, knots_of_ticks
 from profiler.refresh.search import refresh_of_moves
 from profiler.refresh.ticks import TickReads, at_ticks
 
-__all__ = ["Refresh", "TickReads", "at_ticks", "refresh_of_moves"]
+__all__ = ["ClockKnots", "Refresh", "TickReads", "at_ticks", "knots_of_ticks", "refresh_of_moves"]

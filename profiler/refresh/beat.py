@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from profiler.refresh.clock import Refresh
 
-__all__ = ["has_partial_borders", "has_place"]
+__all__ = ["has_partial_borders", "has_place", "in_streams"]
 
 MAX_EXPLAINED: Final = 0.2
 """Part of the variance of bytes a poll, beyond chance, that its place between ticks may explain: 0.06 at most on real
@@ -26,6 +26,11 @@ CLIP: Final = 4.0
 """Polls of more than this many typical ones count as so many: one reset must not be the whole variance."""
 PARTIAL: Final = 0.85
 """Polls beside a stale one that see less than this part of what those further off do have a silence beside them."""
+LEVEL: Final = 0.99
+"""Polls of which the least sees this part of what the most does see the same rate."""
+MIN_STREAM_FRAC: Final = 0.3
+"""Where more of the stale polls than this stand amid the same rate, bursts are steady streams: of nine ticks' length,
+half of those in one are near its ends."""
 SURE: Final = 4.0
 """Standard errors by which they must."""
 MIN_BORDERS: Final = 20
@@ -51,7 +56,7 @@ def has_partial_borders(t_s: NDArray[np.float64], delta_bytes: NDArray[np.float6
     moved = delta_bytes != 0
     gaps_s = np.diff(t_s)
     one_tick = gaps_s < USUAL_GAP * np.median(gaps_s)
-    single = 2 + np.flatnonzero(moved[1:-3] & ~moved[2:-2] & moved[3:-1])
+    single = _single(moved)
     usual = CLIP * float(np.median(delta_bytes[moved])) if moved.any() else 0.0
     x = np.clip(delta_bytes, 0.0, usual)
     i_beside = np.concatenate((single - 1, single + 1))
@@ -63,6 +68,34 @@ def has_partial_borders(t_s: NDArray[np.float64], delta_bytes: NDArray[np.float6
     less = PARTIAL * float(further.mean()) - float(beside.mean())
     error = np.hypot(PARTIAL * further.std() / np.sqrt(further.size), beside.std() / np.sqrt(beside.size))
     return bool(less > SURE * error)
+
+
+def in_streams(delta_bytes: NDArray[np.float64]) -> bool:
+    """Return whether single polls at which nothing moved stand amid steady streams, but for those at their ends.
+
+    Parameters
+    ----------
+    delta_bytes
+        By how much the value moved from each poll to the next, shape (n_polls - 1,).
+
+    Notes
+    -----
+    The poll before and the one after see the same then, and so do those further off if they are not stale, as one at
+    least is. What the silence of a job takes from the polls at its ends is hardly ever the same on both sides.
+    """
+    single = _single(delta_bytes != 0)
+    if single.size < MIN_BORDERS:
+        return False
+    near = np.minimum(delta_bytes[single - 1], delta_bytes[single + 1])
+    far = np.stack([delta_bytes[single - 2], delta_bytes[single + 2]])
+    most = np.maximum(far.max(axis=0), np.maximum(delta_bytes[single - 1], delta_bytes[single + 1]))
+    least = np.minimum(near, np.where(far > 0, far, most).min(axis=0))
+    return bool(np.mean((least >= LEVEL * most) & far.any(axis=0)) > MIN_STREAM_FRAC)
+
+
+def _single(moved: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the polls at which nothing moved between two at which something did."""
+    return 2 + np.flatnonzero(moved[1:-3] & ~moved[2:-2] & moved[3:-1])
 
 
 def has_place(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from profiler.refresh.agreement import agreement
-from profiler.refresh.beat import has_partial_borders, has_place
+from profiler.refresh.beat import has_partial_borders, has_place, in_streams
 from profiler.refresh.lines import Events, clocks_near
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ MIN_AGREEMENT: Final = 0.75
 to 1, and the silences of jobs that happen to gather by an interval hardly ever more than 0.7."""
 MIN_AGREEMENT_UNEVEN: Final = 0.5
 """The same where gaps between polls are uneven: clocks of real ports, read as unevenly, have 0.55 to 0.9."""
+SURE_AGREEMENT: Final = 0.95
+"""A clock that says it so well of stale polls amid steady streams is one wherever its bytes are: long bursts at round
+times have a place among the polls by chance in 2 to 4 % of recordings."""
 AS_GOOD: Final = 0.01
 """Where a clock of another interval agrees this nearly as well, the polls do not tell which it is."""
 SAME_FRAC: Final = 0.01
@@ -74,8 +77,10 @@ def near_refresh(t_s: NDArray[np.float64], delta_bytes: NDArray[np.float64], *, 
         low_hz, high_hz = _without_mirror(low_hz, high_hz, counted_hz=counted_hz, polls_hz=polls_hz)
     least = MIN_AGREEMENT if is_even else MIN_AGREEMENT_UNEVEN
     clocks = clocks_near(events, low_hz=low_hz, high_hz=high_hz)
-    best = _undisputed([(agreement(clock, t_s, moved=moved), clock) for clock in clocks], least=least)
-    return None if best is None or has_place(best, t_s, seen_bytes=delta_bytes, counted=delta_bytes > 0) else best
+    agrees, best = _undisputed([(agreement(clock, t_s, moved=moved), clock) for clock in clocks], least=least)
+    if best is None or (agrees >= SURE_AGREEMENT and in_streams(delta_bytes)):
+        return best
+    return None if has_place(best, t_s, seen_bytes=delta_bytes, counted=delta_bytes > 0) else best
 
 
 def _without_mirror(low_hz: float, high_hz: float, *, counted_hz: float, polls_hz: float) -> tuple[float, float]:
@@ -88,14 +93,14 @@ def _without_mirror(low_hz: float, high_hz: float, *, counted_hz: float, polls_h
     return max(low_hz, 0.5 * polls_hz), high_hz
 
 
-def _undisputed(found: list[tuple[float, Refresh]], *, least: float) -> Refresh | None:
-    """Return the clock that agrees best, None if none does well or another one does nearly as well."""
+def _undisputed(found: list[tuple[float, Refresh]], *, least: float) -> tuple[float, Refresh | None]:
+    """Return how well the best clock agrees, and it, None if none does well or another one does nearly as well."""
     agrees, best = max(found, key=lambda one: one[0], default=(0.0, None))
     if best is None or agrees < least:
-        return None
+        return agrees, None
     rivals = [clock for other, clock in found if other >= agrees - AS_GOOD]
     is_alone = all(abs(clock.interval_s / best.interval_s - 1) < SAME_FRAC for clock in rivals)
-    return best if is_alone else None
+    return agrees, best if is_alone else None
 
 
 def _events(t_s: NDArray[np.float64], moved: NDArray[np.bool_], *, is_sparse: bool) -> Events | None:

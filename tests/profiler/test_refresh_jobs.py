@@ -160,3 +160,12 @@ def test_a_refresh_through_which_the_pauses_of_a_job_are_seen_is_in_no_doubt() -
     rate = RateSeries.from_counter(_ns(polls), copied)
     assert rate.refresh_s == pytest.approx(0.1, rel=1e-3)
     assert not rate.is_refresh_moot
+
+
+@pytest.mark.parametrize(("period_s", "up_s"), [(20.0, 8.0), (26.3, 9.0), (26.3, 13.0), (28.5, 15.0), (15.2, 8.0)])
+def test_long_bursts_at_round_times_do_not_hide_a_clock(period_s: float, up_s: float) -> None:
+    polls_s = np.arange(6400) * 0.57
+    cycle, rest_s = np.divmod(np.floor(polls_s), period_s)
+    value = np.round((cycle * up_s + np.minimum(rest_s, up_s)) * 7e9 / 8).astype(np.uint64)
+    refresh_s = RateSeries.from_counter(_ns(polls_s), value).refresh_s
+    assert refresh_s == pytest.approx(1.0, abs=1e-4)
