@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from pipeline.batch.results import clock_columns
 from profiler.schema import arrow_schema
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ __all__ = ["history_tables", "profile_tables"]
 
 HISTORY_ROWS: Final = 50_000
 """Rows in memory at a time, some 50 MB: a lake can have any number of closed ranges."""
+HISTORY_KNOTS: Final = 3_000_000
+"""Knots of clocks in memory at a time, some 50 MB."""
 
 
 def profile_tables(profiles: Iterable[SeriesProfile]) -> dict[str, pa.Table]:
@@ -27,7 +30,13 @@ def profile_tables(profiles: Iterable[SeriesProfile]) -> dict[str, pa.Table]:
         for i, phase in enumerate(one.profile.phases)
     ]
     rows = [
-        {"series_id": one.series_id, "from_ns": one.from_ns, "to_ns": one.to_ns, **_columns("profiles", one.profile)}
+        {
+            "series_id": one.series_id,
+            "from_ns": one.from_ns,
+            "to_ns": one.to_ns,
+            **_columns("profiles", one.profile),
+            **clock_columns(one.clock),
+        }
         for one in known
     ]
     return {
@@ -37,7 +46,7 @@ def profile_tables(profiles: Iterable[SeriesProfile]) -> dict[str, pa.Table]:
 
 
 def history_tables(found: Iterable[tuple[Shard, Iterable[SeriesProfile]]], *, analysed_ns: int) -> Iterator[pa.Table]:
-    """Yield rows of table ``profile_history``, some 50,000 at a time; those of a shard stand together.
+    """Yield rows of table ``profile_history``, some 50,000 at a time or fewer; those of a shard stand together.
 
     Parameters
     ----------
@@ -47,11 +56,14 @@ def history_tables(found: Iterable[tuple[Shard, Iterable[SeriesProfile]]], *, an
         When the analysis began, UTC epoch ns.
     """
     rows: list[dict[str, Any]] = []
+    n_knots = 0
     for shard, profiles in found:
-        rows += _history_rows(shard, profiles, analysed_ns=analysed_ns)
-        if len(rows) >= HISTORY_ROWS:
+        own = _history_rows(shard, profiles, analysed_ns=analysed_ns)
+        rows += own
+        n_knots += sum(0 if row["knots_ns"] is None else len(row["knots_ns"]) for row in own)
+        if len(rows) >= HISTORY_ROWS or n_knots >= HISTORY_KNOTS:
             yield pa.Table.from_pylist(rows, schema=arrow_schema("profile_history"))
-            rows = []
+            rows, n_knots = [], 0
     if rows:
         yield pa.Table.from_pylist(rows, schema=arrow_schema("profile_history"))
 
@@ -65,6 +77,7 @@ def _history_rows(shard: Shard, profiles: Iterable[SeriesProfile], *, analysed_n
             "to_ns": shard.to_ns,
             "analysed_ns": analysed_ns,
             "shard": shard.key,
+            **clock_columns(one.clock),
         }
         for one in profiles
     ]

@@ -79,6 +79,12 @@ _SERIES_ID: Final = Column(
     "series_id", pa.uint64(), "", "hash of host, device, port, direction, metric, layer", nullable=False
 )
 
+_CLOCK: Final = (
+    _real("refresh_s", "s", "interval of the counter's own clock; null: none was found"),
+    Column("knots_ns", pa.list_(pa.int64()), "ns", "times between which that clock ticks evenly, UTC epoch"),
+    Column("knots_ticks", pa.list_(pa.float64()), "", "its ticks up to each of these times"),
+)
+
 TABLES: Final[dict[str, Table]] = {
     table.name: table
     for table in (
@@ -133,6 +139,16 @@ TABLES: Final[dict[str, Table]] = {
                 _whole("last_ns", "ns", "last packet, UTC epoch"),
                 _whole("bytes", "bytes", "on the wire, headers included"),
                 _whole("packets", "packets", "count"),
+                _whole("payload_bytes", "bytes", "inside the headers of the innermost packet"),
+                _whole("send_packets", "packets", "RDMA SENDs; this and all that follow are null where not RDMA"),
+                _whole("write_packets", "packets", "RDMA WRITEs"),
+                _whole("read_request_packets", "packets", "requests of RDMA READs, which flow against their data"),
+                _whole("read_response_packets", "packets", "answers to RDMA READs, with the data"),
+                _whole("ack_packets", "packets", "acknowledgements, negative ones included"),
+                _whole("atomic_packets", "packets", "atomic operations and their answers"),
+                _whole("cnp_packets", "packets", "congestion notifications to the sender of the other direction"),
+                _whole("read_bytes", "bytes", "payload of answers to READs, in the direction in which it flows"),
+                _whole("repeated_packets", "packets", "requests and answers whose sequence number came before"),
             ),
         ),
         Table(
@@ -212,6 +228,7 @@ TABLES: Final[dict[str, Table]] = {
                 _whole("anchor_ns", "ns", "start of an Up phase, UTC epoch"),
                 _whole("from_ns", "ns", "start of the time analysed"),
                 _whole("to_ns", "ns", "end of the time analysed"),
+                *_CLOCK,
             ),
         ),
         Table(
@@ -237,6 +254,7 @@ TABLES: Final[dict[str, Table]] = {
                 _real("duty_frac", "", "time Up over period"),
                 _whole("anchor_ns", "ns", "start of an Up phase, UTC epoch"),
                 _text("shard", "key of the files, ports, time and version that gave the row"),
+                *_CLOCK,
             ),
         ),
         Table(

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from profiler.batch.outcome import profile_or_reason
 from profiler.errors import BadInput
 from profiler.rates import rate_series
+from profiler.refresh import ClockKnots, knots_of_ticks
+from profiler.schema import Flag
 from profiler.signals import RateSeries
 from profiler.store import Series
 from profiler.store.counters import read_counters
@@ -23,12 +27,16 @@ __all__ = ["SeriesProfile", "port_rate", "profile_shard"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SeriesProfile:
-    """The profile of one series, and the time that it describes (UTC epoch ns; None where there are no samples)."""
+    """The profile of one series, and the time that it describes (UTC epoch ns; None where there are no samples).
+
+    ``clock`` is the counter's own, None where it has none that reads see.
+    """
 
     series_id: int
     profile: TrafficProfile
     from_ns: int | None
     to_ns: int | None
+    clock: ClockKnots | None = None
 
 
 def profile_shard(shard: Shard) -> list[SeriesProfile]:
@@ -83,4 +91,12 @@ def _profile(port: Mapping[str, Any], counter: Counter, *, shard: Shard) -> Seri
         profile=profile,
         from_ns=int(edges_ns[0]) if edges_ns.size else None,
         to_ns=int(edges_ns[-1]) if edges_ns.size else None,
+        clock=_clock(rate, counter),
     )
+
+
+def _clock(rate: RateSeries, counter: Counter) -> ClockKnots | None:
+    if rate.refresh_s is None:
+        return None
+    reads_ns = counter.t_ns[(counter.flags & np.uint16(Flag.IMPOSSIBLE)) == 0]
+    return knots_of_ticks(rate.edges_ns, reads_ns, refresh_s=rate.refresh_s)

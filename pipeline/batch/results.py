@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 from pipeline.batch.compute import SeriesProfile
 from profiler.phases import TrafficProfile
 from profiler.phases.phase import Outlier, Phase
+from profiler.refresh import ClockKnots
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["read_result", "write_result"]
+__all__ = ["clock_columns", "read_result", "write_result"]
 
 _SCALARS: Final = {
     "str": pa.string(),
@@ -53,6 +54,9 @@ _SCHEMA: Final = pa.schema(
         ("series_id", pa.uint64()),
         ("from_ns", pa.int64()),
         ("to_ns", pa.int64()),
+        ("refresh_s", pa.float64()),
+        ("knots_ns", pa.list_(pa.int64())),
+        ("knots_ticks", pa.list_(pa.float64())),
         ("n_others", pa.int32()),
         *((name, _TYPES[kind]) for name, kind in _FIELDS.items()),
     ]
@@ -88,8 +92,16 @@ def read_result(path: Path, *, key: str) -> list[SeriesProfile] | None:
 def _rows(one: SeriesProfile) -> Iterator[dict[str, Any]]:
     """Yield the row of a profile's others, each after its own others, and then of the profile."""
     place = {"series_id": one.series_id, "from_ns": one.from_ns, "to_ns": one.to_ns}
-    for row in _flattened(one.profile):
-        yield {**place, **row}
+    *others, own = _flattened(one.profile)
+    yield from ({**place, **row} for row in others)
+    yield {**place, **clock_columns(one.clock), **own}
+
+
+def clock_columns(clock: ClockKnots | None) -> dict[str, Any]:
+    """Return what tables ``profiles`` and ``profile_history`` have of a counter's clock."""
+    if clock is None:
+        return {"refresh_s": None, "knots_ns": None, "knots_ticks": None}
+    return {"refresh_s": clock.refresh_s, "knots_ns": clock.t_ns, "knots_ticks": clock.ticks}
 
 
 def _flattened(profile: TrafficProfile) -> Iterator[dict[str, Any]]:
@@ -106,7 +118,14 @@ def _plain(value: Any, kind: str) -> Any:  # noqa: ANN401 - of any field's type
 
 def _series_profile(row: dict[str, Any], rows: Iterator[dict[str, Any]]) -> SeriesProfile:
     place = {name: row[name] for name in ("series_id", "from_ns", "to_ns")}
-    return SeriesProfile(profile=_profile(row, rows), **place)
+    return SeriesProfile(profile=_profile(row, rows), clock=_clock(row), **place)
+
+
+def _clock(row: dict[str, Any]) -> ClockKnots | None:
+    if row["refresh_s"] is None:
+        return None
+    t_ns, ticks = np.array(row["knots_ns"], np.int64), np.array(row["knots_ticks"], np.float64)
+    return ClockKnots(refresh_s=row["refresh_s"], t_ns=t_ns, ticks=ticks)
 
 
 def _profile(row: dict[str, Any], rows: Iterator[dict[str, Any]]) -> TrafficProfile:
