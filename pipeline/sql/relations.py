@@ -36,6 +36,8 @@ _DUCKDB_TYPES: Final = {
 }
 _REPEATED: Final = ("series", "profile_history")
 """Tables in which a key can stand in several files; the row sealed last counts."""
+_GROWING: Final = ("profile_history",)
+"""Tables whose files may be of several versions of Offbeat, of which an older one knew fewer columns."""
 _MISSING: Final = re.compile(r"with name (?P<name>\w+) does not exist")
 _ANALYSE: Final = "offbeat analyze writes it anew"
 _REMEDIES: Final = {
@@ -115,21 +117,25 @@ def _make_relation(connection: duckdb.DuckDBPyConnection, table: Table, source: 
         connection.execute(f"create table {table.name} as select * from arrow_rows")  # noqa: S608
         connection.unregister("arrow_rows")
     elif source:
-        connection.execute(f"create view {table.name} as {_rows_of(table, source, known=_known(connection, source))}")
+        known = _known(connection, source if table.name in _GROWING else source[:1])
+        connection.execute(f"create view {table.name} as {_rows_of(table, source, known=known)}")
     else:
         connection.execute(f"create view {table.name} as select {', '.join(map(_null, table.columns))} where false")
 
 
 def _known(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> set[str]:
-    """Return the columns of the file that was sealed first; an older Offbeat knew fewer."""
-    found = connection.execute("select name from parquet_schema(?)", [str(paths[0].resolve())]).fetchall()
+    """Return the columns of files; an older Offbeat knew fewer."""
+    found = connection.execute(
+        "select name from parquet_schema(?)", [[str(path.resolve()) for path in paths]]
+    ).fetchall()
     return {name for (name,) in found}
 
 
 def _rows_of(table: Table, paths: Sequence[Path], *, known: set[str]) -> str:
     columns = ", ".join(column.name if column.name in known else _null(column) for column in table.columns)
     files = ", ".join(_quoted(str(path.resolve())) for path in paths)
-    scan = f"select {columns} from read_parquet([{files}], hive_partitioning = false)"  # noqa: S608
+    by_name = ", union_by_name = true" if table.name in _GROWING and len(paths) > 1 else ""
+    scan = f"select {columns} from read_parquet([{files}], hive_partitioning = false{by_name})"  # noqa: S608
     if table.name not in _REPEATED or len(paths) == 1:
         return scan
     latest = f"list_position([{files}], filename) desc"
