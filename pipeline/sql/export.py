@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
 
 from pipeline.sql.database import lake_sources
-from pipeline.sql.relations import make_relations
+from pipeline.sql.relations import Source, make_relations
 from profiler.errors import UsageError
+from profiler.store.remote.address import RemotePath
 
 __all__ = ["export_views"]
 
@@ -37,7 +38,7 @@ def export_views(lake: str | Path, target: str | Path, *, force: bool = False, w
     Raises
     ------
     UsageError
-        If the target exists, or cannot be written.
+        If the target exists or cannot be written, or the lake's files are in a bucket.
     LakeError
         If there is no lake, or it is damaged.
     """
@@ -45,6 +46,7 @@ def export_views(lake: str | Path, target: str | Path, *, force: bool = False, w
     if target.exists() and not force:
         raise UsageError(f"{target}: exists already; choose another name, or replace it with --force")
     sources = lake_sources(lake, without=without)
+    _check_local(lake, sources)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with duckdb.connect(str(temporary)) as connection:
@@ -55,3 +57,14 @@ def export_views(lake: str | Path, target: str | Path, *, force: bool = False, w
     finally:
         temporary.unlink(missing_ok=True)
     return target
+
+
+def _check_local(lake: str | Path, sources: Mapping[str, Source]) -> None:
+    listed = (path for source in sources.values() if isinstance(source, Sequence) for path in source)
+    remote = next((path for path in listed if isinstance(path, RemotePath)), None)
+    if remote is not None:
+        raise UsageError(
+            f"{lake}: has files in a bucket, such as {remote.name}: other DuckDB clients read buckets only with an "
+            "extension and keys of their own; copy the lake to this machine and export that, or write the rows "
+            "themselves with --out FILE.parquet"
+        )

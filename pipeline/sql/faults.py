@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from profiler.errors import LakeError, OffbeatError, UsageError
 
-__all__ = ["explained"]
+__all__ = ["explained", "reason"]
 
 _OF_FUNCTION: Final = "Python exception occurred while executing the UDF: UsageError: "
 _OF_MEMORY: Final = "Out of Memory Error"
@@ -20,6 +21,8 @@ _DAMAGE: Final = (
     "No magic bytes found", "too small to be a Parquet file", "Parquet file has invalid",
 )  # fmt: skip
 """What a message has of a damaged file, however it begins."""
+_OF_BUCKET: Final = re.compile(r"^OSError: (?P<reason>\w+://.*)$", re.MULTILINE)
+"""The line of what `pipeline.sql.objects` raised, at the end of where it did."""
 _OF_DAMAGE: Final = (
     "a file of the lake is missing or damaged: offbeat lake --check names it, --leave-out-lost answers without it"
 )
@@ -35,8 +38,23 @@ def explained(error: Exception) -> OffbeatError:
     a file of the lake is missing or damaged: offbeat lake --check names it, --leave-out-lost answers without it
     """
     message = str(error)
+    if _OF_BUCKET.search(message):
+        return LakeError(reason(error))
     if message.startswith(_OF_MEMORY):
         return LakeError(f"{message}\nselect fewer rows or columns, aggregate, or give more with --memory")
     if message.startswith(_OF_STATEMENT) and not any(sign in message for sign in _DAMAGE):
         return UsageError(message.rpartition(_OF_FUNCTION)[2])
     return LakeError(f"{message}\n{_OF_DAMAGE}")
+
+
+def reason(error: Exception) -> str:
+    r"""Return the line of a message that tells what is wrong.
+
+    Examples
+    --------
+    >>> reason(OSError("Traceback …:\n  File …\nOSError: s3://bucket/lake/a.parquet: missing"))
+    's3://bucket/lake/a.parquet: missing'
+    """
+    message = str(error)
+    found = _OF_BUCKET.search(message)
+    return message.splitlines()[0] if found is None else found["reason"]

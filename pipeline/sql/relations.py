@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from pipeline.sql.catalog import list_views
+from pipeline.sql.faults import reason
 from pipeline.sql.functions import list_functions
 from profiler.errors import LakeError
 from profiler.schema import TABLES
@@ -82,7 +83,7 @@ def make_relations(
             _make_relation(connection, table, sources.get(name, ()))
         except duckdb.Error as error:
             remedy = _REMEDIES.get(name, "restore it from a copy, or make the lake again")
-            why[name] = f"table {name}: {str(error).splitlines()[0]}; the manifest names this file: {remedy}"
+            why[name] = f"table {name}: {reason(error)}; the manifest names this file: {remedy}"
             if lost == "refuse":
                 raise LakeError(why[name]) from None
     for name, text in _definitions():

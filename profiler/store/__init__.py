@@ -9,13 +9,15 @@
 
 A file is written to a temporary name, synced, renamed, its folder synced, and only then named in the manifest.
 Readers trust the manifest alone, so whatever a kill leaves behind is never read, and is swept later. A lake belongs on
-a file system of this host: SQLite's WAL does not work across hosts.
+a file system of this host: SQLite's WAL does not work across hosts. A copy of it can be read from a bucket (`push`).
 """
 
 from profiler.store.check import LakeCheck, check_lake
 from profiler.store.compaction import Compaction, compact
 from profiler.store.lake import Lake
 from profiler.store.recording import Recording, file_digest, recording_id
+from profiler.store.remote.attached import attach
+from profiler.store.remote.push import Pushed, push
 from profiler.store.series import Counter, Series, series_id
 from profiler.store.writer import LakeWriter
 
@@ -25,11 +27,14 @@ __all__ = [
     "Lake",
     "LakeCheck",
     "LakeWriter",
+    "Pushed",
     "Recording",
     "Series",
+    "attach",
     "check_lake",
     "compact",
     "file_digest",
+    "push",
     "recording_id",
     "series_id",
 ]

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from profiler.errors import LakeError
 from profiler.schema import arrow_schema
+from profiler.store.hosts import MERGED_FILES
 from profiler.store.locks import LakeLock
 from profiler.store.manifest import MERGED, Manifest
 from profiler.store.overlaps import find_overlaps
@@ -73,10 +74,12 @@ def compact(lake: Lake, *, target_bytes: int = TARGET_BYTES, advance: Callable[[
     ------
     LakeError
         If another process compacts it, the disk is full or the folder read-only.
+    UsageError
+        If its readings are in a bucket.
     """
     n_before = n_after = n_rows = n_bytes = 0
     problems: list[str] = []
-    root = lake.folder
+    root = lake.fillable()
     lock = LakeLock(root, _LOCK, work="compacting it")
     try:
         with Manifest(root, mode="rw") as manifest:
@@ -142,7 +145,7 @@ def _merge(root: Path, manifest: Manifest, group: Sequence[Segment]) -> Segment 
     key = recording_id("+".join(sorted(paths)), parser=MERGED, parser_version=1)
     first_ns = min(segment.t_first_ns or 0 for segment in group)
     last_ns = max(segment.t_last_ns or 0 for segment in group)
-    path = f"{PurePosixPath(paths[0]).parent}/merged-{first_ns}-{key[:16]}.parquet"
+    path = f"{PurePosixPath(paths[0]).parent}/{MERGED_FILES}-{first_ns}-{key[:16]}.parquet"
     manifest.announce([path])
     segment = write_segment(
         root, path, _pieces([root / one for one in paths]), table="samples", t_range_ns=(first_ns, last_ns)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Final, Literal
 
-from profiler.errors import LakeError
+from profiler.errors import LakeError, UsageError
 from profiler.schema import SCHEMA_VERSION, TABLES
 from profiler.store.remote.address import RemotePath
 from profiler.store.remote.snapshot import snapshot
@@ -93,11 +93,13 @@ def open_database(root: Path, *, mode: Literal["ro", "rw"]) -> sqlite3.Connectio
     Raises
     ------
     LakeError
-        If there is none, it is not one, another version of Offbeat wrote it, or it is to be written and in a bucket.
+        If there is none, it is not one, or another version of Offbeat wrote it.
+    UsageError
+        If it is to be written, and in a bucket.
     """
     if isinstance(root, RemotePath):
         if mode == "rw":
-            raise LakeError(f"{root}: {READ_ONLY}")
+            raise UsageError(f"{root}: {READ_ONLY}")
         return _open_copy(root)
     path = root / MANIFEST_NAME
     with explained(path):

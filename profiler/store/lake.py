@@ -128,19 +128,22 @@ class Lake:
 
     def writer(self, recording: Recording, *, seal_every_s: float | None = None) -> LakeWriter:
         """Start writing a recording; see `LakeWriter`."""
-        return LakeWriter(self.folder, recording, seal_every_s=seal_every_s)
+        return LakeWriter(self.fillable(), recording, seal_every_s=seal_every_s)
 
-    @property
-    def folder(self) -> Path:
-        """The folder of a lake that can be written.
+    def fillable(self) -> Path:
+        """Return the folder of a lake that keeps its readings itself.
 
         Raises
         ------
-        LakeError
-            If the lake is in a bucket.
+        UsageError
+            If the lake is in a bucket, or lies over one that is.
         """
+        with Manifest(self.root, mode="ro") as manifest:
+            base = manifest.base()
         if isinstance(self.root, RemotePath):
-            raise LakeError(f"{self.root}: {READ_ONLY}")
+            raise UsageError(f"{self.root}: {READ_ONLY}")
+        if base is not None:
+            raise UsageError(f"{self.root}: has results of the lake {base[0]}, whose readings stay there: {READ_ONLY}")
         return self.root
 
     def _half_written(self, path: str) -> tuple[Path, ...]:

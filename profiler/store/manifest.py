@@ -6,19 +6,22 @@ until a later one is complete. So a retry that fails takes nothing away, and one
 
 from __future__ import annotations
 
+import sqlite3
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from profiler.errors import LakeError
 from profiler.store.database import DAMAGED, MANIFEST_NAME, RECORDING_COLUMNS, explained, open_database, transaction
-from profiler.store.remote.address import located
+from profiler.store.remote.address import is_remote, located
 from profiler.store.segments import Segment, temporary_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from profiler.store.remote.address import RemotePath
 
 
 __all__ = ["MERGED", "Manifest"]
@@ -230,6 +233,56 @@ class Manifest:
                     leftover.unlink(missing_ok=True)
                 self._execute("delete from unlisted where path = ?", path)
 
+    def copy_to(self, path: Path) -> None:
+        """Write what counts to a new file, as it is at one instant; it needs no log to be read."""
+        with explained(path):
+            self._database.execute("vacuum into ?", (str(path),))
+            with closing(sqlite3.connect(path)) as copy, copy:
+                copy.execute(
+                    "delete from files where recording_id is not null and attempt <> (select visible_attempt from "
+                    "recordings where recordings.recording_id = files.recording_id)"
+                )
+                copy.execute("delete from unlisted")
+
+    def replaced(self) -> dict[str, int]:
+        """Return the paths that count no more or not yet, and since when: UTC epoch ns."""
+        return dict(self._rows("select path, since_ns from unlisted"))
+
+    def base(self) -> tuple[str, str] | None:
+        """Return the address of the lake that this one lies over, and what version of it was seen last."""
+        if not self._rows("select 1 from sqlite_schema where name = 'base'"):
+            return None
+        found: tuple[str, str] = self._rows("select address, version from base")[0]
+        return found
+
+    def lie_over(self, source: Manifest, root: RemotePath, *, version: str) -> None:
+        """Name the recordings of another lake, and its files by their addresses; results of this lake's own stay.
+
+        Parameters
+        ----------
+        source
+            The other lake's manifest.
+        root
+            Where that lake is.
+        version
+            What tells this state of it from others.
+        """
+        recordings, files = (source._rows(f"select * from {table}") for table in ("recordings", "files"))  # noqa: S608
+        with self._transaction():
+            self._execute("create table if not exists base (address text not null, version text not null)")
+            self._execute("delete from base")
+            self._execute("insert into base values (?, ?)", root.address, version)
+            self._execute("delete from recordings")
+            for row in recordings:
+                self._execute(f"insert into recordings values ({', '.join('?' * len(row))})", *row)  # noqa: S608
+            own = {table for path, table in self._rows("select path, table_name from files") if not is_remote(path)}
+            marks = ", ".join("?" * len(own))
+            self._execute(f"delete from files where table_name not in ({marks})", *own)  # noqa: S608 - no input
+            for _, path, table, *rest in files:
+                if table not in own:
+                    values = ((root / path).address, table, *rest)
+                    self._execute(f"insert into files values (null, {', '.join('?' * len(values))})", *values)  # noqa: S608
+
     def _add(self, segment: Segment, *, owner: tuple[str, int] | None = None, file_id: int | None = None) -> None:
         if not self._execute("delete from unlisted where path = ?", segment.path):
             raise LakeError(f"{self._root / segment.path}: swept before it was sealed; is the system clock right?")
@@ -248,7 +301,8 @@ class Manifest:
 
     def _unlist(self, paths: Iterable[str]) -> None:
         for path in paths:
-            self._execute("insert or replace into unlisted values (?, ?)", path, time.time_ns())
+            if not is_remote(path):  # an object of another lake's is not ours to sweep
+                self._execute("insert or replace into unlisted values (?, ?)", path, time.time_ns())
 
     def _insert_recording(self, row: Mapping[str, Any]) -> None:
         row = {"complete": 0, "visible_attempt": 1, "last_attempt": 1, **row}

@@ -11,7 +11,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.fs
 import pyarrow.parquet as pq
 
@@ -138,6 +137,8 @@ def unreadable(error: OSError | pa.ArrowException) -> str:
 def _read(path: Path, schema: pa.Schema, **options: Any) -> pa.Table:  # noqa: ANN401
     if not isinstance(path, RemotePath):
         return pq.read_table(path, partitioning=None, schema=schema, **options)
+    import pyarrow.dataset as ds  # takes as long to import as a command may take in all
+
     fragment = ds.ParquetFileFormat().make_fragment(
         path.inside, filesystem=filesystem(path.bucket), file_size=path.n_bytes
     )
