@@ -31,9 +31,9 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @needs_sample_data
 def test_demo_ends_with_the_advice_in_words_and_the_reports_path(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    began_s = time.monotonic()
+    began_s = time.process_time()
     assert main(["demo", "--out", str(out)]) == 0
-    took_s = time.monotonic() - began_s
+    took_s = time.process_time() - began_s
 
     printed = capsys.readouterr()
     assert "Start B's all-reduce" in printed.out

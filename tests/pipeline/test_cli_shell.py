@@ -22,6 +22,7 @@ from pipeline.cli.answer_format import AnswerFormat
 from pipeline.cli.shell import COMMANDS, Shell, history_file, run_shell
 from pipeline.sql import Database, list_queries, open_lake
 from tests.pipeline.lakes import two_job_lake
+from tests.pipeline.processor_time import await_work, processor_s
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -225,13 +226,13 @@ def test_ctrl_c_ends_a_query_and_asks_again(lake: Path) -> None:
     try:
         _await(leader, "offbeat>")
         os.write(leader, f"{LONG}\r".encode())
-        time.sleep(2)
+        await_work(command.pid, processor_s(command.pid) + 1)
         os.kill(command.pid, signal.SIGINT)
         _await(leader, "interrupted")
         os.write(leader, b"select 6 * 7 as answer;\r")
         _await(leader, "answer\r\n42")
         os.write(leader, b".quit\r")
-        assert command.wait(timeout=10) == 0
+        assert command.wait(timeout=60) == 0
     finally:
         command.kill()
         command.wait()
@@ -239,7 +240,7 @@ def test_ctrl_c_ends_a_query_and_asks_again(lake: Path) -> None:
 
 
 def _await(terminal: int, text: str) -> None:
-    seen, end_s = "", time.monotonic() + 20
+    seen, end_s = "", time.monotonic() + 60
     while text not in seen.replace("\r\r\n", "\r\n"):
         ready, _, _ = select.select([terminal], [], [], max(0.0, end_s - time.monotonic()))
         assert ready, f"no {text!r} in {seen!r}"

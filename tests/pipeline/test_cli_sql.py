@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -17,6 +16,7 @@ from pipeline.cli import query_bar
 from pipeline.cli.main import main
 from pipeline.sql import list_functions
 from tests.pipeline.lakes import two_job_lake
+from tests.pipeline.processor_time import await_work
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,9 +154,9 @@ def test_ctrl_c_ends_a_query_and_stdout_stays_empty(lake: Path, statement: str) 
         text=True,
     )
     try:
-        time.sleep(4)
+        await_work(command.pid, 4)  # of which Python's start takes one
         command.send_signal(signal.SIGINT)
-        printed, complaint = command.communicate(timeout=10)
+        printed, complaint = command.communicate(timeout=60)
     finally:
         command.kill()
     assert (command.returncode, printed, complaint) == (130, "", "offbeat: interrupted\n")
@@ -171,7 +171,7 @@ def test_a_reader_that_goes_early_sees_no_traceback(lake: Path) -> None:
     assert command.stdout is not None
     command.stdout.close()
     command.stdout = None
-    _, complaint = command.communicate(timeout=20)
+    _, complaint = command.communicate(timeout=60)
     assert (command.returncode, complaint) == (1, b"")
 
 

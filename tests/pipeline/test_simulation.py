@@ -186,9 +186,9 @@ def test_package_offers_the_function() -> None:
 def test_thousands_of_iterations_take_a_fraction_of_a_second() -> None:
     jobs = [vgg_job("A", jitter_frac=0.05), vgg_job("B", jitter_frac=0.05)]
     simulate(jobs, capacity_bps=CAPACITY_BPS, n_iterations=10)
-    begun_s = time.perf_counter()
+    begun_s = time.process_time()
     simulate(jobs, capacity_bps=CAPACITY_BPS, n_iterations=5_000)
-    assert time.perf_counter() - begun_s < 0.3
+    assert time.process_time() - begun_s < 0.3
 
 
 # The rig: gloo jobs of 141 ms compute and 5.2 MB of all-reduce (B of unequal: 90 ms, 3.0 MB) over 400 Mbit/s
