@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import pyarrow as pa
 
 from profiler.schema import arrow_schema
+from profiler.store.hosts import host_in_name
 from profiler.store.reading import read_segments
 from profiler.store.rows import last_of_each_key
 from profiler.store.segments import write_segment
@@ -117,7 +117,7 @@ class Sealer:
             yield _File(path=f"series/{self._next_hash()}.parquet", table="series", pieces=[rows])
         if batch.flows:
             yield _File(path=f"flows/{self._next_hash()}.parquet", table="flows", pieces=batch.flows)
-        host = re.sub(r"[^A-Za-z0-9._-]", "_", batch.host)[:64]
+        host = host_in_name(batch.host)
         for day in batch.rows.by_day():
             t_range_ns = day.t_range_ns
             path = f"samples/date={day.date}/{host}-{t_range_ns[0]}-{self._next_hash()}.parquet"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from profiler.errors import LakeError, UsageError
 from profiler.store.buffer import SampleBuffer
 from profiler.store.columns import checked_columns
+from profiler.store.hosts import MANY_HOSTS
 from profiler.store.locks import LakeLock
 from profiler.store.manifest import Manifest
 from profiler.store.rows import checked_rows
@@ -204,7 +205,7 @@ class LakeWriter:
                 part=part,
                 series=tuple(self._new_series),
                 flows=tuple(self._flows),
-                host=hosts.pop() if len(hosts) == 1 else "many",
+                host=hosts.pop() if len(hosts) == 1 else MANY_HOSTS,
             )
         )
         self._new_series, self._flows = [], []
