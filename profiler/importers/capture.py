@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from profiler.importers.contents import kind_of
+from profiler.importers.contents import is_packed, kind_of
 from profiler.importers.importer import Importer, Options
 
 if TYPE_CHECKING:
+    from profiler.importers.captures.window import ByteWindow
     from profiler.importers.coverage import Coverage
     from profiler.importers.inputs import Input
     from profiler.importers.sink import Sink
@@ -16,11 +17,23 @@ __all__ = ["CAPTURE"]
 
 
 def _read(source: Input, sink: Sink, options: Options) -> Coverage:
-    # numba takes a third of a second to import, which tables do not need.
+    # LLVM, which runs the kernel, is nothing that tables need.
     from profiler.importers.captures.reader import CaptureReader
 
     reader = CaptureReader(source.name, sink, host=options.host, bin_ns=options.bin_ns, by=options.series_by)
-    return reader.read(source.pieces())
+    return reader.read_window(_window(source))
+
+
+def _window(source: Input) -> ByteWindow:
+    """Return the bytes of a capture: mapped where they stand in a file as they are, else as a stream."""
+    from profiler.importers.captures.window import ByteWindow, MappedWindow
+
+    if not is_packed(source.path, name=source.name):
+        try:
+            return MappedWindow(source.path, advance=source.advance)
+        except (OSError, ValueError):  # of a file that cannot be mapped, such as one of /proc or an empty one
+            pass
+    return ByteWindow(source.pieces())
 
 
 def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: ARG001 - as every importer
@@ -33,7 +46,7 @@ def _parameters(options: Options) -> dict[str, Any]:
 
 CAPTURE: Final = Importer(
     name="capture",
-    version=1,
+    version=2,
     reads="packet captures (pcap, pcapng)",
     recognises=_recognises,
     read=_read,

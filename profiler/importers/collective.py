@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from profiler.importers.captures.rates import NEVER, samples_of
 from profiler.importers.coverage import Coverage
 from profiler.importers.importer import EventReader, Importer, Options
 from profiler.importers.traces.flight_recorder import is_flight_recorder, read_flight_recorder
@@ -97,12 +98,11 @@ def _write_bins(
     sink: Sink, series: Series, i_bin: NDArray[np.int64], moved_bytes: NDArray[np.int64], *, bin_ns: int
 ) -> int:
     """Store the bytes of bins, and that there was silence between them, as a capture's; return how many samples."""
-    # numba, which comes with captures, takes a third of a second to import.
-    from profiler.importers.captures.rates import NEVER, samples_of
-
-    rows = np.column_stack((np.zeros_like(i_bin), i_bin, moved_bytes))
-    samples = samples_of(rows, np.array([NEVER]), bin_ns=bin_ns)
-    sink.write_samples(series.series_id, samples.t_ns, samples.value, window_ns=samples.window_ns, flags=samples.flags)
+    zeros = np.zeros_like(i_bin)
+    samples = samples_of(np.column_stack((zeros, i_bin, moved_bytes, zeros)), np.array([NEVER]), bin_ns=bin_ns)
+    sink.write_samples(
+        series.series_id, samples.t_ns, samples.n_bytes, window_ns=samples.window_ns, flags=samples.flags
+    )
     return samples.t_ns.size
 
 

@@ -8,15 +8,16 @@ from typing import Final
 
 from profiler.errors import BadInput
 from profiler.importers.captures.clocks import clock_of
-from profiler.importers.captures.records import UNTIMED
+from profiler.importers.captures.layout import UNTIMED
 from profiler.units import NS_PER_S
 
-__all__ = ["Interface", "read_interface"]
+__all__ = ["Interface", "read_dropped", "read_interface"]
 
 _NAME: Final = 2
 _RESOLUTION: Final = 9
 _OFFSET: Final = 14
 _MICROSECONDS: Final = b"\x06"
+_DROPPED_BY_INTERFACE, _DROPPED_BY_SYSTEM = 5, 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,19 @@ def read_interface(block: bytes, *, order: str) -> Interface:
         unit=unit,
         offset_ns=offset_ns if abs(offset_ns) < -UNTIMED else UNTIMED,
     )
+
+
+def read_dropped(block: bytes, *, order: str) -> tuple[int, int]:
+    """Read the body of an interface statistics block: return the number of the interface, and packets dropped on it.
+
+    A block that is too short, or does not tell, tells of none: it is no packet that could be lost with it.
+    """
+    if len(block) < 12:
+        return 0, 0
+    options = _options(block[12:], order=order)
+    counts = (options.get(code, b"") for code in (_DROPPED_BY_INTERFACE, _DROPPED_BY_SYSTEM))
+    n_dropped = sum(struct.unpack(f"{order}Q", count)[0] for count in counts if len(count) == 8)
+    return struct.unpack_from(f"{order}I", block)[0], n_dropped
 
 
 def _options(data: bytes, *, order: str) -> dict[int, bytes]:

@@ -1,23 +1,22 @@
-"""Keys of flows as addresses and ports, and as rows of table ``flows``."""
+"""Keys of flows as addresses, ports and queue pairs."""
 
 from __future__ import annotations
 
-import hashlib
 import ipaddress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from profiler.importers.captures.packets import DST, OTHER, PLACE, SRC, TRANSPORT
-from profiler.schema import arrow_schema
+from profiler.importers.captures.layout import PLACE, TRANSPORT
 
 if TYPE_CHECKING:
-    from profiler.importers.captures.flows import FlowTable
+    import numpy as np
 
-__all__ = ["FlowName", "flow_rows", "read_name"]
+__all__ = ["FlowName", "read_name"]
+
+_LID_VERSION, _V4, _V6 = 1, 4, 6
+_WORD = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,50 +32,26 @@ class FlowName:
     qp: int | None
 
 
-def read_name(key: NDArray[np.uint64]) -> FlowName:
-    """Return what a key says, shape (N_WORDS,)."""
-    words = [int(word) for word in key]
+def read_name(key: NDArray[np.int64]) -> FlowName:
+    """Return what a key says, shape (layout.N_KEY,)."""
+    words = [int(word) & _WORD for word in key]
     interface, queue_pair = words[PLACE] >> 32, words[PLACE] & 0xFFFF_FFFF
     version, proto = words[TRANSPORT] >> 40, words[TRANSPORT] >> 32 & 0xFF
-    if version == OTHER:
-        return FlowName(interface=interface, src=None, dst=None, proto=None, sport=None, dport=None, qp=None)
-    make = ipaddress.IPv4Address if version == 4 else ipaddress.IPv6Address
     sport, dport = words[TRANSPORT] >> 16 & 0xFFFF, words[TRANSPORT] & 0xFFFF
     return FlowName(
         interface=interface,
-        src=str(make(words[SRC] << 64 | words[SRC + 1])),
-        dst=str(make(words[DST] << 64 | words[DST + 1])),
-        proto=proto,
+        src=_address(version, words[0], words[1]),
+        dst=_address(version, words[2], words[3]),
+        proto=proto if version else None,
         sport=sport or None,
         dport=dport or None,
         qp=queue_pair - 1 if queue_pair else None,
     )
 
 
-def flow_rows(table: FlowTable, *, points: list[str]) -> pa.Table:
-    """Return every flow as a row of table ``flows``; what it moved is in its identity, so that none replaces another.
-
-    Parameters
-    ----------
-    table
-        The flows.
-    points
-        Where each interface of the capture stands; makes the same flow at two places two flows.
-    """
-    names = [read_name(key) for key in table.keys]
-    counts = table.counts
-    shown = np.flatnonzero(counts.n_packets)
-    columns: dict[str, list[str | int | None]] = {}
-    for field in ("src", "dst", "sport", "dport", "proto", "qp"):
-        columns[field] = [getattr(names[i], field) for i in shown]
-    columns["first_ns"] = [int(counts.first_ns[i]) if counts.is_timed[i] else None for i in shown]
-    columns["last_ns"] = [int(counts.last_ns[i]) if counts.is_timed[i] else None for i in shown]
-    columns["bytes"] = counts.n_bytes[shown].tolist()
-    columns["packets"] = counts.n_packets[shown].tolist()
-    places = [points[names[i].interface] for i in shown]
-    columns["flow_id"] = [_flow_id(row) for row in zip(places, *columns.values(), strict=True)]
-    return pa.table(columns, schema=arrow_schema("flows"))
-
-
-def _flow_id(row: tuple[str | int | None, ...]) -> int:
-    return int.from_bytes(hashlib.sha256("|".join(map(str, row)).encode()).digest()[:8], "big")
+def _address(version: int, high: int, low: int) -> str | None:
+    if version == _V4:
+        return str(ipaddress.IPv4Address(low))
+    if version == _V6:
+        return str(ipaddress.IPv6Address(high << 64 | low))
+    return f"lid {low}" if version == _LID_VERSION else None

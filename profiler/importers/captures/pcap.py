@@ -12,24 +12,12 @@ import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-from numba import njit
-from numpy.typing import NDArray
-
 from profiler.errors import BadInput, Truncated
-from profiler.importers.captures.integers import u32
-from profiler.importers.captures.records import (
-    AT,
-    CAPTURED,
-    INTERFACE,
-    LARGEST_PACKET_BYTES,
-    LINK,
-    TIME,
-    WIRE,
-    new_records,
-)
+from profiler.importers.captures import layout
+from profiler.importers.captures.statuses import DAMAGED, LARGEST_PACKET_BYTES, MORE
 
 if TYPE_CHECKING:
+    from profiler.importers.captures.memory import KernelMemory
     from profiler.importers.captures.window import ByteWindow
 
 __all__ = ["PCAP_MAGICS", "walk_pcap"]
@@ -45,11 +33,9 @@ PCAP_MAGICS: Final[dict[int, tuple[int, int]]] = {
 _LINK_MASK: Final = 0x03FF_FFFF
 """The upper bits of the link type tell of frame check sequences."""
 
-_MORE, _FULL, _DAMAGED = 0, 1, 2
 
-
-def walk_pcap(window: ByteWindow) -> Iterator[NDArray[np.int64]]:
-    """Yield the packets of a capture, a window at a time; see `profiler.importers.captures.records`.
+def walk_pcap(window: ByteWindow, memory: KernelMemory) -> Iterator[None]:
+    """Take the packets of a capture; yield after every step, while the bytes of its packets are in the window.
 
     Raises
     ------
@@ -58,50 +44,24 @@ def walk_pcap(window: ByteWindow) -> Iterator[NDArray[np.int64]]:
     BadInput
         Likewise, if a record's length cannot be; at once, if the header is cut.
     """
-    header = window.take(HEADER_BYTES)
-    if len(header) < HEADER_BYTES:
-        raise Truncated(f"the header ends after {len(header)} bytes of {HEADER_BYTES}")
-    order = ">" if struct.unpack_from(">I", header)[0] in PCAP_MAGICS else "<"
-    magic, link = struct.unpack(f"{order}I16xI", header)
-    ns_per_tick, record_bytes = PCAP_MAGICS[magic]
-    layout = np.array([order == ">", ns_per_tick, record_bytes, link & _LINK_MASK], dtype=np.int64)
-    records = new_records()
+    _read_header(window.take(HEADER_BYTES), memory)
     while True:
-        n_packets, window.start, state = _walk(window.data, window.start, window.stop, layout, records)
-        if n_packets:
-            yield records[:n_packets]
-        if state == _DAMAGED:
+        window.start, status = memory.walk(window.data, window.start, window.stop)
+        yield
+        if status == DAMAGED:
             raise BadInput(f"byte {window.position}: a packet longer than {LARGEST_PACKET_BYTES} bytes: damaged there")
-        if state == _MORE and not window.slide():
+        if status == MORE and not window.slide():
             break
     if window.n_bytes and window.damage is None:
         raise Truncated(f"byte {window.position}: the file ends inside a packet")
 
 
-@njit(cache=True, nogil=True)
-def _walk(
-    data: NDArray[np.uint8], start: int, stop: int, layout: NDArray[np.int64], records: NDArray[np.int64]
-) -> tuple[int, int, int]:
-    """Return how many packets were found, where the next record starts, and why the walk ended."""
-    big_endian, ns_per_tick, header_bytes, link = layout[0], layout[1], layout[2], layout[3]
-    n_packets = 0
-    at = start
-    while at + header_bytes <= stop:
-        if n_packets == records.shape[0]:
-            return n_packets, at, _FULL
-        captured = u32(data, at + 8, big_endian)
-        if captured > LARGEST_PACKET_BYTES:
-            return n_packets, at, _DAMAGED
-        if at + header_bytes + captured > stop:
-            break
-        records[n_packets, AT] = at + header_bytes
-        records[n_packets, CAPTURED] = captured
-        records[n_packets, WIRE] = u32(data, at + 12, big_endian)
-        records[n_packets, TIME] = (
-            u32(data, at, big_endian) * 1_000_000_000 + u32(data, at + 4, big_endian) * ns_per_tick
-        )
-        records[n_packets, LINK] = link
-        records[n_packets, INTERFACE] = 0
-        n_packets += 1
-        at += header_bytes + captured
-    return n_packets, at, _MORE
+def _read_header(header: bytes, memory: KernelMemory) -> None:
+    if len(header) < HEADER_BYTES:
+        raise Truncated(f"the header ends after {len(header)} bytes of {HEADER_BYTES}")
+    order = ">" if struct.unpack_from(">I", header)[0] in PCAP_MAGICS else "<"
+    magic, link = struct.unpack(f"{order}I16xI", header)
+    state = memory.state
+    state[layout.FORMAT], state[layout.BIG_ENDIAN] = layout.PCAP, order == ">"
+    state[layout.NS_PER_TICK], state[layout.RECORD_BYTES] = PCAP_MAGICS[magic]
+    state[layout.LINK] = link & _LINK_MASK

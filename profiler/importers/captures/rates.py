@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.importers.captures.bins import BIN, BYTES, SERIES
+from profiler.importers.captures.bins import BIN, BYTES, PACKETS, SERIES
 from profiler.importers.feed import LONGEST_WINDOW_NS
 from profiler.schema import Flag
 
@@ -30,7 +30,8 @@ class Samples(NamedTuple):
 
     series: NDArray[np.int64]
     t_ns: NDArray[np.int64]
-    value: NDArray[np.int64]
+    n_bytes: NDArray[np.int64]
+    n_packets: NDArray[np.int64]
     window_ns: NDArray[np.int32]
     flags: NDArray[np.uint16]
 
@@ -40,7 +41,8 @@ class _Rows(NamedTuple):
 
     series: NDArray[np.int64]
     i_bin: NDArray[np.int64]
-    value: NDArray[np.int64]
+    n_bytes: NDArray[np.int64]
+    n_packets: NDArray[np.int64]
     width: NDArray[np.int64]
 
 
@@ -50,7 +52,7 @@ def samples_of(bins: NDArray[np.int64], last_bin: NDArray[np.int64], *, bin_ns: 
     Parameters
     ----------
     bins
-        Rows of `bins.BinTable`, shape (n_rows, 3).
+        Rows of `bins.BinTable`, shape (n_rows, 4).
     last_bin
         Of every series, the last bin written before, or `NEVER`; shape (n_series,). The first sample of a series is
         an empty point at the start of its first bin, flagged as coming after an unknown time.
@@ -63,8 +65,8 @@ def samples_of(bins: NDArray[np.int64], last_bin: NDArray[np.int64], *, bin_ns: 
     is_new = before == NEVER
     gaps = np.where(is_new, 0, i_bin - before - 1)
     parts = (
-        _Rows(series, i_bin, bins[:, BYTES], np.ones_like(i_bin)),
-        _Rows(series[is_new], i_bin[is_new] - 1, np.zeros_like(i_bin[is_new]), np.zeros_like(i_bin[is_new])),
+        _Rows(series, i_bin, bins[:, BYTES], bins[:, PACKETS], np.ones_like(i_bin)),
+        _empty(series[is_new], i_bin[is_new] - 1, width=np.zeros_like(i_bin[is_new])),
         *_empty_rows(series, i_bin, gaps, is_first=is_first),
     )
     rows = _Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
@@ -74,7 +76,8 @@ def samples_of(bins: NDArray[np.int64], last_bin: NDArray[np.int64], *, bin_ns: 
     return Samples(
         series=rows.series,
         t_ns=np.minimum(rows.i_bin + 1, _LATEST_NS // bin_ns) * bin_ns,
-        value=rows.value,
+        n_bytes=rows.n_bytes,
+        n_packets=rows.n_packets,
         window_ns=np.where(fits, rows.width * bin_ns, 0).astype(np.int32),
         flags=np.where(rows.width == 0, np.uint16(Flag.MISSED), np.uint16(Flag.NONE)),
     )
@@ -91,9 +94,14 @@ def _empty_rows(
     singles = first_of_gap + place_in_gap
     long = ~is_short
     return (
-        _Rows(np.repeat(series, lengths), singles, np.zeros_like(singles), np.ones_like(singles)),
-        _Rows(series[long], i_bin[long] - 1, np.zeros_like(i_bin[long]), gaps[long]),
+        _empty(np.repeat(series, lengths), singles, width=np.ones_like(singles)),
+        _empty(series[long], i_bin[long] - 1, width=gaps[long]),
     )
+
+
+def _empty(series: NDArray[np.int64], i_bin: NDArray[np.int64], *, width: NDArray[np.int64]) -> _Rows:
+    zeros = np.zeros_like(i_bin)
+    return _Rows(series, i_bin, zeros, zeros, width)
 
 
 def _are_short(series: NDArray[np.int64], gaps: NDArray[np.int64], *, is_first: NDArray[np.bool_]) -> NDArray[np.bool_]:

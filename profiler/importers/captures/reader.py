@@ -1,22 +1,21 @@
-"""A capture into a sink: framing, keys, flows, bins, in that order, a window of packets at a time."""
+"""`CaptureReader`: a capture into flows and series, a step at a time, in the order in which a packet meets them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from profiler.errors import BadInput
-from profiler.importers.captures.bins import BinTable
-from profiler.importers.captures.flows import FlowTable
-from profiler.importers.captures.names import flow_rows
-from profiler.importers.captures.packets import N_WORDS, read_keys
+from profiler.importers.captures import layout
+from profiler.importers.captures.bins import SERIES, BinTable
+from profiler.importers.captures.flow_rows import flow_rows
+from profiler.importers.captures.flow_words import PACKETS, PAYLOAD_BYTES, REPEATED
+from profiler.importers.captures.memory import KernelMemory
+from profiler.importers.captures.opcodes import CNP
 from profiler.importers.captures.pcap import walk_pcap
 from profiler.importers.captures.pcapng import PcapngWalk
-from profiler.importers.captures.records import N_RECORDS, TIME, UNTIMED, WIRE
 from profiler.importers.captures.series import SeriesBy, SeriesTable
+from profiler.importers.captures.strangers import Strangers
 from profiler.importers.captures.window import ByteWindow
 from profiler.importers.contents import kind_of
 from profiler.importers.coverage import Coverage
@@ -48,14 +47,18 @@ class CaptureReader:
         self._name = name
         self._sink = sink
         self._host = host
-        self._flows = FlowTable()
-        self._bins = BinTable(bin_ns)
+        self._memory = KernelMemory(bin_ns)
+        self._strangers = Strangers(self._memory)
+        self._bins = BinTable()
         self._series = SeriesTable(sink, bin_ns=bin_ns, by=by, source=name)
-        self._labels = {"": 0}
-        self._keys = np.empty((N_RECORDS, N_WORDS), dtype=np.uint64)
-        self._coverage = Coverage(totals=dict.fromkeys(("packets", "wire_bytes", "untimed"), 0))
+        self._pcapng: PcapngWalk | None = None
+        self._coverage = Coverage()
 
     def read(self, pieces: Iterator[bytes]) -> Coverage:
+        """Read all packets of a stream; see `read_window`."""
+        return self.read_window(ByteWindow(pieces))
+
+    def read_window(self, window: ByteWindow) -> Coverage:
         """Read all packets; what is wrong after the first of them goes into the coverage.
 
         Raises
@@ -63,10 +66,10 @@ class CaptureReader:
         BadInput
             If it is no capture, or not one packet of it is sound.
         """
-        window = ByteWindow(pieces)
         try:
-            for records in self._walk(window):
-                self._take(window.data, records)
+            for _ in self._walk(window):
+                self._strangers.take(window.data)
+                self._take_bins()
         except BadInput as error:
             self._coverage.problems.append(
                 f"{self._name}: {error}; what stood before was read; capture or copy it again"
@@ -76,54 +79,76 @@ class CaptureReader:
         self._finish()
         return self._coverage
 
-    def _walk(self, window: ByteWindow) -> Iterator[NDArray[np.int64]]:
+    def _walk(self, window: ByteWindow) -> Iterator[None]:
         kind = kind_of(window.peek(8))
         if kind == "pcapng":
-            walk = PcapngWalk(window)
-            self._labels = walk.labels
-            return walk.packets()
+            self._pcapng = PcapngWalk(window, self._memory)
+            return self._pcapng.packets()
         if kind != "pcap":
             raise BadInput(f"looks like {kind}, not like a capture (pcap or pcapng)")
-        return walk_pcap(window)
+        return walk_pcap(window, self._memory)
 
-    def _take(self, data: NDArray[np.uint8], records: NDArray[np.int64]) -> None:
-        keys = self._keys[: len(records)]
-        read_keys(data, records, keys)
-        flows = self._flows.add(records, keys)
-        series = self._series.of_flows(self._flows.keys, flows)
-        for bins in self._bins.add(records, series):
+    def _take_bins(self) -> None:
+        rows = self._memory.take_bins()
+        rows[:, SERIES] = self._series.of_flows(self._memory.flows[:, : layout.N_KEY], rows[:, SERIES])
+        for bins in self._bins.add(rows):
             self._series.write(bins, points=self._points())
-        times_ns = records[:, TIME]
-        is_timed = times_ns != UNTIMED
-        self._coverage.saw(times_ns[is_timed])
-        self._coverage.n_rows += len(records)
-        self._coverage.totals["packets"] += len(records)
-        self._coverage.totals["wire_bytes"] += int(records[:, WIRE].sum())
-        self._coverage.totals["untimed"] += int(np.count_nonzero(~is_timed))
 
     def _points(self) -> list[str]:
         """Return where each interface stands: the host that captured, and the interface if it has a name."""
-        return [":".join(part for part in (self._host, label) if part) for label in self._labels] or [self._host or ""]
+        labels = self._pcapng.labels if self._pcapng is not None else {"": 0}
+        return [":".join(part for part in (self._host, label) if part) for label in labels] or [self._host or ""]
 
     def _finish(self) -> None:
+        self._strangers.finish()
+        self._memory.close_bins()
+        self._take_bins()
         self._series.write(self._bins.rest(), points=self._points())
-        self._sink.write_flows(flow_rows(self._flows, points=self._points()))
+        for rows in flow_rows(self._memory, points=self._points()):
+            self._sink.write_flows(rows)
+        self._count()
         coverage = self._coverage
-        coverage.n_samples = self._series.n_samples
-        coverage.n_read = coverage.totals["packets"]
-        coverage.leave_out("no time: in flows only", coverage.totals["untimed"])
         if not coverage.n_rows and coverage.problems:
             raise BadInput(coverage.problems[0].replace("what stood before was read; ", ""))
-        if coverage.totals["untimed"]:
-            coverage.skip(
-                f"packets ({coverage.totals['untimed']})", "no time, or one past the year 2262: in flows only"
-            )
-        if self._bins.moved_bytes:
-            coverage.skip(f"bytes ({self._bins.moved_bytes})", "packets far out of order: counted in a later bin")
-        if self._series.n_left_out:
-            coverage.skip(
-                f"series ({self._series.n_left_out})", "more than can be told apart: their bytes are in other"
-            )
-        n_left_out = int(self._flows.counts.n_packets[0])
-        if n_left_out:
-            coverage.skip(f"packets ({n_left_out})", "more flows than can be told apart: in one flow without addresses")
+        for what, n, why in self._notes():
+            if n:
+                coverage.skip(f"{what} ({n})", why)
+
+    def _count(self) -> None:
+        """Fill the totals of the coverage."""
+        state, flows, rdma = self._memory.state, self._memory.flows, self._memory.rdma
+        coverage = self._coverage
+        coverage.n_rows = coverage.n_read = int(state[layout.N_PACKETS])
+        coverage.n_samples = self._series.n_samples
+        if state[layout.N_PACKETS] > state[layout.N_UNTIMED]:
+            coverage.saw_at(int(state[layout.FIRST_NS]))
+            coverage.saw_at(int(state[layout.LAST_NS]))
+        coverage.totals = {
+            "packets": coverage.n_rows,
+            "wire_bytes": int(state[layout.WIRE_BYTES]),
+            "payload_bytes": int(flows[:, PAYLOAD_BYTES].sum()),
+            "untimed": int(state[layout.N_UNTIMED]),
+            "flows": int((flows[:, PACKETS] > 0).sum()),
+            "tunnelled": int(state[layout.N_TUNNELLED]),
+            "slow_packets": self._strangers.n_slow,
+            "unknown_packets": self._strangers.n_unknown,
+            "retransmits": int(rdma[:, REPEATED].sum()),
+            "cnps": int(rdma[:, CNP].sum()),
+            "dropped": self._pcapng.n_dropped if self._pcapng is not None else 0,
+        }
+        coverage.leave_out("no time: in flows only", coverage.totals["untimed"])
+
+    def _notes(self) -> Iterator[tuple[str, int, str]]:
+        """Yield what people should know of how packets were counted: of what, how many, and why."""
+        totals, state = self._coverage.totals, self._memory.state
+        yield "packets", totals["untimed"], "no time, or one past the year 2262: in flows only"
+        yield "packets", totals["dropped"], "dropped while they were captured, as the file tells: in no figure"
+        yield "packets", totals["slow_packets"], "of kinds that scapy looked into"
+        yield "packets", totals["unknown_packets"], "of kinds in which no addresses were found: counted in bytes"
+        yield "packets", int(state[layout.N_CARRIED]), "a fraction of a second of a second or more: carried over"
+        yield "packets", int(state[layout.N_OVERLONG]), "more captured than there was: the length on the wire counts"
+        yield "fragments", self._strangers.n_without_first, "the first one never came: a flow without ports"
+        yield "bytes", self._bins.moved_bytes, "packets far out of order: counted in a later bin"
+        yield "series", self._series.n_left_out, "more than can be told apart: their bytes are in other"
+        n_left_out = int(self._memory.flows[0, PACKETS])
+        yield "packets", n_left_out, "more flows than can be told apart: in one flow without addresses"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from profiler.importers.captures.bins import BIN, SERIES
+from profiler.importers.captures.layout import N_KEY, PLACE, TRANSPORT
 from profiler.importers.captures.names import FlowName, read_name
-from profiler.importers.captures.packets import PLACE, TRANSPORT
-from profiler.importers.captures.rates import NEVER, samples_of
+from profiler.importers.captures.rates import NEVER, Samples, samples_of
 from profiler.store.series import Series
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["SeriesBy", "SeriesTable"]
 
 SeriesBy = Literal["pair", "flow"]
 
-MOST_SERIES: Final = 1 << 16
+MOST_SERIES: Final = 1 << 17
 """Series that are told apart; the bytes of further ones go to series 0, called ``other``."""
 
 MOST_ROWS_AT_ONCE: Final = 1 << 15
@@ -56,12 +57,12 @@ class SeriesTable:
         self._of_flow = np.zeros(1 << 12, dtype=np.int64)
         self._n_flows = 1
         self._numbers: dict[bytes, int] = {}
-        self._first_keys: list[NDArray[np.uint64]] = [np.zeros(6, dtype=np.uint64)]
+        self._first_keys: list[NDArray[np.int64]] = [np.zeros(N_KEY, dtype=np.int64)]
         self._last_bin = np.full(MOST_SERIES, NEVER, dtype=np.int64)
-        self._identities: dict[int, int] = {}
+        self._identities: dict[int, tuple[int, int]] = {}
 
-    def of_flows(self, flow_keys: NDArray[np.uint64], flows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of the series of each flow, shape (n_packets,); ``flow_keys`` has all flows so far."""
+    def of_flows(self, flow_keys: NDArray[np.int64], flows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of the series of each flow, shape (n_flows,); ``flow_keys`` has all flows so far."""
         self._know(flow_keys)
         series: NDArray[np.int64] = self._of_flow[flows]
         return series
@@ -77,36 +78,45 @@ class SeriesTable:
         edges = np.flatnonzero(np.diff(samples.series)) + 1
         for start, stop in zip([0, *edges], [*edges, samples.series.size], strict=True):
             if stop > start:
-                self._sink.write_samples(
-                    self._identity(int(samples.series[start]), points),
-                    samples.t_ns[start:stop],
-                    samples.value[start:stop],
-                    window_ns=samples.window_ns[start:stop],
-                    flags=samples.flags[start:stop],
-                )
-        self.n_samples += samples.series.size
+                self._write_one(samples, slice(start, stop), points)
+        self.n_samples += 2 * samples.series.size
 
-    def _identity(self, number: int, points: list[str]) -> int:
+    def _write_one(self, samples: Samples, part: slice, points: list[str]) -> None:
+        """Write the bytes and the packets of one series."""
+        identities = self._identify(int(samples.series[part.start]), points)
+        for identity, values in zip(identities, (samples.n_bytes, samples.n_packets), strict=True):
+            self._sink.write_samples(
+                identity,
+                samples.t_ns[part],
+                values[part],
+                window_ns=samples.window_ns[part],
+                flags=samples.flags[part],
+            )
+
+    def _identify(self, number: int, points: list[str]) -> tuple[int, int]:
+        """Return the identities of the series of bytes and of packets, announced to the sink."""
         if number not in self._identities:
             name = read_name(self._first_keys[number])
-            series = _series(name, point=points[name.interface], by=self._by, source=self._source)
-            self._sink.add_series(series)
-            self._identities[number] = series.series_id
+            of_bytes = _series(name, point=points[name.interface], by=self._by, source=self._source)
+            of_packets = replace(of_bytes, metric="packets", unit="packets", raw_name="")
+            for series in (of_bytes, of_packets):
+                self._sink.add_series(series)
+            self._identities[number] = of_bytes.series_id, of_packets.series_id
         return self._identities[number]
 
-    def _know(self, flow_keys: NDArray[np.uint64]) -> None:
+    def _know(self, flow_keys: NDArray[np.int64]) -> None:
         new = flow_keys[self._n_flows :]
         while len(self._of_flow) < len(flow_keys):
             self._of_flow = np.concatenate((self._of_flow, np.zeros_like(self._of_flow)))
         named = new.copy()
         if self._by == "pair":
-            named[:, TRANSPORT] >>= np.uint64(40)
-            named[:, PLACE] >>= np.uint64(32)
+            named[:, TRANSPORT] >>= 40
+            named[:, PLACE] >>= 32
         for i, key in enumerate(named):
             self._of_flow[self._n_flows + i] = self._number(key.tobytes(), new[i])
         self._n_flows = len(flow_keys)
 
-    def _number(self, name: bytes, key: NDArray[np.uint64]) -> int:
+    def _number(self, name: bytes, key: NDArray[np.int64]) -> int:
         number = self._numbers.get(name)
         if number is None:
             if len(self._first_keys) == MOST_SERIES:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+import mmap
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from profiler.errors import BadInput
 
-__all__ = ["ByteWindow"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["ByteWindow", "MappedWindow"]
 
 WINDOW_BYTES: Final = 1 << 20
+MAPPED_BYTES: Final = 8 << 20
+"""Bytes of a file that are looked at in one step; those before are given back, so that memory stays small."""
 
 
 class ByteWindow:
@@ -79,3 +86,45 @@ class ByteWindow:
             self.data = grown
         self.data[self.stop : stop] = piece
         self.stop = stop
+
+
+class MappedWindow(ByteWindow):
+    """The same of a file that is not compressed, whose pages are used where the system keeps them.
+
+    Parameters
+    ----------
+    path
+        A regular file that is not empty.
+    advance
+        Called with the number of bytes that each step has read.
+
+    Raises
+    ------
+    OSError, ValueError
+        If it cannot be mapped.
+    """
+
+    def __init__(self, path: Path, *, advance: Callable[[int], object] = int) -> None:
+        super().__init__(iter(()))
+        self._file = path.open("rb", buffering=0)
+        self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._map.madvise(mmap.MADV_SEQUENTIAL)
+        self._advance = advance
+        self._released = 0
+        self.data = np.frombuffer(self._map, dtype=np.uint8)
+
+    def slide(self) -> bool:
+        """Give back the pages before ``start``, and look at `MAPPED_BYTES` more; return whether there were any.
+
+        A file that was cut since it was mapped ends where it now ends: no page behind that may be touched.
+        """
+        whole = self.start - self.start % mmap.PAGESIZE
+        if whole > self._released:
+            self._map.madvise(mmap.MADV_DONTNEED, self._released, whole - self._released)
+            self._released = whole
+        size = min(self.data.size, os.fstat(self._file.fileno()).st_size)
+        stop = max(self.start, min(size, self.stop + MAPPED_BYTES))
+        n_new, self.stop = stop - self.stop, stop
+        if n_new > 0:
+            self._advance(n_new)
+        return n_new > 0
