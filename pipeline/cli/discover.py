@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from pipeline.cli.lake_options import LakeOption
 from pipeline.cli.printer import (
     CsvFlag,
     Format,
@@ -24,7 +24,7 @@ __all__ = ["discover"]
 
 
 def discover(
-    lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake.")],
+    lake: LakeOption,
     last: Annotated[
         str | None, typer.Option("--last", help="Look at so much before the newest sample; else at 8,192 ticks.")
     ] = None,
@@ -54,11 +54,18 @@ def discover(
     from pipeline.cli.discover_table import readable_job, readable_skipped, readable_uplinks
     from pipeline.discover import MEMBER_COLUMNS, check_known, discover_lake, keep_found
     from profiler.store import Lake
+    from profiler.store.remote.address import require_local
     from profiler.units import format_count, parse_duration_s, parse_rate_bps
 
     capacity_bps = None if capacity is None else parse_rate_bps(capacity)
     last_s = None if last is None else parse_duration_s(last)
     if write:
+        require_local(
+            lake,
+            what="--write",
+            instead=f"keep results in a folder of this machine: offbeat analyze --lake {lake} --results DIR, then "
+            "offbeat discover --lake DIR --write",
+        )
         check_known(Lake.open(lake), known="replace" if force else "keep", capacity_bps=capacity_bps)
     with port_progress() as on_port:
         found = discover_lake(lake, last_s=last_s, on_port=on_port)

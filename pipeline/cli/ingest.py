@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from pipeline.cli.lake_options import lake_address
 from pipeline.cli.printer import CsvFlag, Format, JsonFlag, chosen_format, note, print_json, print_rows
 from profiler.errors import UsageError
 
@@ -21,7 +22,12 @@ __all__ = ["ingest"]
 
 def ingest(
     files: Annotated[list[str], typer.Argument(help="Files, folders, archives, pipes or lakes; - is stdin.")],
-    lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake; made if missing or empty.")],
+    lake: Annotated[
+        Path,
+        typer.Option(
+            "--lake", metavar="PATH", parser=lake_address, help="Folder of the lake; made if missing or empty."
+        ),
+    ],
     input_format: Annotated[
         str | None,
         typer.Option(

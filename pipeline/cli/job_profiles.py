@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from pipeline.cli.lake_options import lake_address
 from profiler.errors import BadInput, OffbeatError, UsageError
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _read(source: str) -> TrafficProfile:
     if source.lstrip().startswith("{"):
         return _from_document(_parsed(source, place=INLINE), wanted="", place=INLINE)
     path, wanted = _split(source)
-    if path.is_file() and path.suffix == ".json":
+    if path.suffix == ".json" and path.is_file():
         return _from_document(_parsed(path.read_bytes(), place=str(path)), wanted=wanted, place=str(path))
     return _measured(path, wanted=wanted)
 
@@ -105,9 +106,9 @@ def _read(source: str) -> TrafficProfile:
 def _split(source: str) -> tuple[Path, str]:
     """Return the path and what is chosen in it; a # that is part of an existing path stays there."""
     path, mark, wanted = source.rpartition("#")
-    if not mark or Path(source).exists():
-        return Path(source), ""
-    return Path(path), wanted
+    if not mark or ("://" not in source and Path(source).exists()):
+        return lake_address(source), ""
+    return lake_address(path), wanted
 
 
 def _parsed(text: str | bytes, *, place: str) -> Mapping[str, Any]:
@@ -137,7 +138,7 @@ def _measured(path: Path, *, wanted: str) -> TrafficProfile:
     from profiler.phases import profile
     from profiler.sources import read_sources
 
-    rates, events, _ = read_sources(path)
+    rates, events, _ = read_sources(path, chosen=lambda series: bool(_chosen([series], wanted=wanted)))
     profiles = [
         *map(profile, _chosen(rates, wanted=wanted)),
         *map(profile_events, _chosen(events, wanted=wanted)),

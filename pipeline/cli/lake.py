@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pipeline.cli.lake_options import lake_address
 from pipeline.cli.printer import (
     CsvFlag,
     Format,
@@ -30,35 +31,48 @@ __all__ = ["lake"]
 
 
 def lake(
-    folder: Annotated[Path, typer.Argument(metavar="LAKE", help="Folder of the lake.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="LAKE", parser=lake_address, help="Folder, or address in a bucket.")
+    ],
     check: Annotated[bool, typer.Option("--check", help="Read every file and compare it with the manifest.")] = False,
     compact: Annotated[bool, typer.Option("--compact", help="Merge the small sample files of each day.")] = False,
+    push: Annotated[
+        str | None,
+        typer.Option(
+            "--push", metavar="ADDRESS", help="Copy it to a bucket: s3://BUCKET/FOLDER or gs://BUCKET/FOLDER."
+        ),
+    ] = None,
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
 ) -> None:
-    """Show what a lake holds, check that it is whole, or compact it.
+    """Show what a lake holds, check that it is whole, compact it, or copy it to a bucket.
 
     --check reads all: hashes, counts and order of rows, files that are missing or do not belong, and readings that two
     files give differently; it ends with 3 if the lake is not whole, or may not be read. --compact may run while others
-    record and read; it names files that are wrong, leaves them as they are, and ends with 3.
+    record and read; it names files that are wrong, leaves them as they are, and ends with 3. --push copies what the
+    bucket has not yet, and may run while others record and read too: the copy is whole at any instant.
 
     Example:
 
         offbeat lake lake
 
         offbeat lake lake --check
+
+        offbeat lake lake --push s3://bucket/lake
     """
     from profiler.store import Lake
 
-    if check and compact:
-        raise UsageError("lake: --check or --compact, one at a time")
+    if sum([check, compact, push is not None]) > 1:
+        raise UsageError("lake: --check, --compact or --push, one at a time")
     found = Lake.open(folder)
     chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
     if check:
         _check(found, chosen)
     elif compact:
         _compact(found, chosen)
+    elif push is not None:
+        _push(found, push, chosen)
     else:
         _show(found, chosen)
 
@@ -134,6 +148,19 @@ def _compact(found: Lake, chosen: Format) -> None:
         raise typer.Exit(3)
     if not result.n_before:
         note("offbeat: nothing to merge")
+
+
+def _push(found: Lake, target: str, chosen: Format) -> None:
+    from dataclasses import asdict
+
+    from profiler.store import push as push_lake
+
+    with _progress("copying", found) as advance:
+        result = push_lake(found, target, advance=advance)
+    if chosen is Format.JSON:
+        print_json(result.to_dict())
+    else:
+        print_rows([asdict(result)], output=chosen)
 
 
 @contextmanager

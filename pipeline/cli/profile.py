@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from pipeline.cli.lake_options import lake_address
 from pipeline.cli.live_sources import Cgroups, Devices, Drivers, Ifaces, LiveSources, Namespaces, Pids
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
 from profiler.errors import UsageError
@@ -25,7 +26,12 @@ SYS_ROOT: Final = "/sys"
 
 
 def profile(
-    source: Annotated[Path | None, typer.Argument(help="A lake, a table, a capture or a trace; - is stdin.")] = None,
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            parser=lake_address, metavar="[SOURCE]", help="A lake, a table, a capture or a trace; - is stdin."
+        ),
+    ] = None,
     iface: Ifaces = None,
     device: Devices = None,
     ethtool: Drivers = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from pipeline.cli.answer_format import AnswerFormatOption, MemoryOption, OutOption, answer_format
 from pipeline.cli.answers import deliver, print_answer
 from pipeline.cli.assignments import read_assignments
+from pipeline.cli.lake_options import MaybeLakeOption
 from pipeline.cli.lost_files import LeaveOutFlag, without_lost
 from pipeline.cli.printer import CsvFlag, JsonFlag, note
 from pipeline.cli.query_bar import QueryBar
@@ -20,7 +20,7 @@ __all__ = ["query"]
 
 def query(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of the query; see --list.")] = None,
-    lake: Annotated[Path | None, typer.Option("--lake", metavar="FOLDER", help="Folder of the lake.")] = None,
+    lake: MaybeLakeOption = None,
     param: Annotated[
         list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="A parameter's value; may be repeated.")
     ] = None,
@@ -54,7 +54,7 @@ def query(
     elif show:
         typer.echo(find_text(name), nl=False)
     elif lake is None:
-        raise UsageError(f"query {name}: give --lake FOLDER, or --show to read the query")
+        raise UsageError(f"query {name}: give --lake LAKE, or --show to read the query")
     else:
         values = read_assignments(param or [], place="--param")
         with (

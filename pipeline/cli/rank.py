@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from pipeline.cli.lake_options import MaybeLakeOption
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
 from pipeline.cli.progress import port_progress
 from profiler.errors import UsageError
@@ -26,9 +27,7 @@ class By(StrEnum):
 
 def rank(
     candidates: Annotated[Path, typer.Argument(metavar="CANDIDATES", help="JSON file of placements.")],
-    lake: Annotated[
-        Path | None, typer.Option("--lake", help="Folder of the lake that knows what the jobs send.")
-    ] = None,
+    lake: MaybeLakeOption = None,
     cluster: Annotated[
         list[Path] | None,
         typer.Option("--cluster", help="File that knows links or jobs; may be repeated. Else what the lake knows."),
@@ -71,6 +70,7 @@ def rank(
     from pipeline.ranking import rank as rank_candidates
     from pipeline.ranking import read_candidates
     from pipeline.ranking.lakejobs import read_lake_jobs
+    from pipeline.scratch import with_results
     from pipeline.topology import read_cluster
 
     if lake is None and not cluster:
@@ -79,8 +79,8 @@ def rank(
     placements = read_candidates(candidates)
     given = read_job_profiles(job or [])
     if lake is not None:
-        with port_progress() as on_port:
-            known = read_lake_jobs(lake, cluster=cluster, on_port=on_port)
+        with port_progress() as on_port, with_results(lake) as store:
+            known = read_lake_jobs(store, cluster=cluster, on_port=on_port)
         topology, profiles = known.topology, {**known.profiles, **given}
         left_out = [(one.what, one.why) for one in known.skipped]
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pipeline.cli.lake_options import lake_address
 from pipeline.cli.live_sources import Cgroups, Devices, Drivers, Ifaces, LiveSources, Namespaces, Pids
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
 
@@ -21,7 +22,12 @@ __all__ = ["record"]
 
 
 def record(
-    lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake; made if missing or empty.")],
+    lake: Annotated[
+        Path,
+        typer.Option(
+            "--lake", metavar="PATH", parser=lake_address, help="Folder of the lake; made if missing or empty."
+        ),
+    ],
     iface: Ifaces = None,
     device: Devices = None,
     ethtool: Drivers = None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pipeline.cli.lake_options import LakeOption
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, print_json, print_rows
 from pipeline.cli.progress import port_progress
 
@@ -14,7 +15,7 @@ __all__ = ["report"]
 
 
 def report(
-    lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake.")],
+    lake: LakeOption,
     cluster: Annotated[
         list[Path] | None,
         typer.Option("--cluster", help="File that knows links or jobs; may be repeated. Else what the lake knows."),
@@ -38,11 +39,12 @@ def report(
     from pipeline.flow import analyze
     from pipeline.outfile import Existing, check_target, write_text
     from pipeline.report import Origin, render
+    from pipeline.scratch import with_results
 
     existing: Existing = "replace" if force else "keep"
     check_target(path, existing=existing)
-    with port_progress() as on_port:
-        analysis = analyze(lake, cluster=cluster, on_port=on_port)
+    with port_progress() as on_port, with_results(lake) as store:
+        analysis = analyze(store, cluster=cluster, on_port=on_port)
     origin = Origin(lake=str(lake), cluster=", ".join(map(str, cluster or ())), made_at=datetime.now(tz=UTC))
     write_text(render(analysis, origin=origin), path, existing=existing)
     chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pipeline.cli.lake_options import MaybeLakeOption
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
 from profiler.errors import UsageError
 
@@ -18,9 +19,7 @@ def simulate(
         list[str] | None, typer.Option("--job", metavar="NAME=PROFILE", help="A job; repeat for each that shares.")
     ] = None,
     capacity: Annotated[str | None, typer.Option("--capacity", help="Of the link, such as 50Gbps.")] = None,
-    lake: Annotated[
-        Path | None, typer.Option("--lake", help="Folder of the lake: all jobs and links that it knows.")
-    ] = None,
+    lake: MaybeLakeOption = None,
     cluster: Annotated[
         list[Path] | None,
         typer.Option("--cluster", help="File that knows links or jobs; may be repeated. Else what the lake knows."),

@@ -75,11 +75,12 @@ def jobs_of_lake(lake: Path, *, cluster: Sequence[Path] | None, plan: Path | Non
     """
     from pipeline.cli.progress import port_progress
     from pipeline.flow import analyze
+    from pipeline.scratch import with_results
     from pipeline.simulation import traffic_on
 
     given = _shifts_in(plan) if plan is not None else None
-    with port_progress() as on_port:
-        analysis = analyze(lake, cluster=cluster, on_port=on_port)
+    with port_progress() as on_port, with_results(lake) as store:
+        analysis = analyze(store, cluster=cluster, on_port=on_port)
     traffic = traffic_on(analysis.links)
     if not traffic.jobs:
         raise UsageError(

@@ -10,6 +10,7 @@ import typer
 
 from pipeline.cli.answer_format import AnswerFormat, AnswerFormatOption, MemoryOption, OutOption, answer_format
 from pipeline.cli.answers import deliver, print_answer
+from pipeline.cli.lake_options import MaybeLakeOption
 from pipeline.cli.lost_files import LeaveOutFlag, without_lost
 from pipeline.cli.printer import CsvFlag, JsonFlag, note, print_lines
 from pipeline.cli.query_bar import QueryBar
@@ -29,7 +30,7 @@ def sql(
         str | None,
         typer.Argument(metavar="STATEMENT", help="What reads; - from stdin; none at a terminal: ask for statements."),
     ] = None,
-    lake: Annotated[Path | None, typer.Option("--lake", metavar="FOLDER", help="Folder of the lake.")] = None,
+    lake: MaybeLakeOption = None,
     file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Read statements from a file.")] = None,
     out: OutOption = None,
     export: Annotated[
@@ -62,7 +63,7 @@ def sql(
         print_answer(Answer.of_table(describe_functions()), output=chosen, head={"kind": "functions", "version": 1})
         return
     if lake is None:
-        raise UsageError("sql: give --lake FOLDER, or --functions to see what SQL can call")
+        raise UsageError("sql: give --lake LAKE, or --functions to see what SQL can call")
     if export is not None:
         _check_alone(statement, file)
         with without_lost(lake, leave_out=leave_out_lost) as lost:

@@ -61,11 +61,11 @@ class ObjectFiles(AbstractFileSystem):  # type: ignore[misc] # fsspec has no typ
 
     created = modified
 
-    def open(self, path: str, mode: str = "rb", **_: Any) -> ObjectFile:  # noqa: ANN401
+    def open(self, path: str, mode: str = "rb", **_: Any) -> _ObjectFile:  # noqa: ANN401
         """Open an object."""
         if mode != "rb":
             raise PermissionError(f"{path}: objects in a bucket are only read")
-        return ObjectFile(self._known(path), n_bytes=self.info(path)["size"])
+        return _ObjectFile(self._known(path), n_bytes=self.info(path)["size"])
 
     def _known(self, path: str) -> RemotePath:
         name = self._strip_protocol(path)
@@ -74,7 +74,7 @@ class ObjectFiles(AbstractFileSystem):  # type: ignore[misc] # fsspec has no typ
         return self._paths[name]
 
 
-class ObjectFile:
+class _ObjectFile:
     """An object, read from wherever each thread has it open."""
 
     def __init__(self, path: RemotePath, *, n_bytes: int) -> None:
