@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -106,8 +105,8 @@ class MappedWindow(ByteWindow):
 
     def __init__(self, path: Path, *, advance: Callable[[int], object] = int) -> None:
         super().__init__(iter(()))
-        self._file = path.open("rb", buffering=0)
-        self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        with path.open("rb", buffering=0) as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._map.madvise(mmap.MADV_SEQUENTIAL)
         self._advance = advance
         self._released = 0
@@ -122,7 +121,7 @@ class MappedWindow(ByteWindow):
         if whole > self._released:
             self._map.madvise(mmap.MADV_DONTNEED, self._released, whole - self._released)
             self._released = whole
-        size = min(self.data.size, os.fstat(self._file.fileno()).st_size)
+        size = min(self.data.size, self._map.size())
         stop = max(self.start, min(size, self.stop + MAPPED_BYTES))
         n_new, self.stop = stop - self.stop, stop
         if n_new > 0:

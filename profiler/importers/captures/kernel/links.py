@@ -24,7 +24,7 @@ from profiler.importers.captures.kernel.carried import (
 )
 from profiler.importers.captures.kernel.compiling import Bytes, Whole, Words, compiled
 from profiler.importers.captures.kernel.integers import u16
-from profiler.importers.captures.layout import LINK, STRANGE
+from profiler.importers.captures.layout import LINK, STRANGE, WIRE
 
 __all__ = ["ether_type", "link_layer"]
 
@@ -97,7 +97,7 @@ def _erf(data: Bytes, words: Words, at: Whole, end: Whole) -> tuple[Whole, Whole
     if at + _ERF_BYTES > end:
         return at, NOTHING
     kind = np.int64(data[at + _ERF_TYPE_AT])
-    more = kind & _ERF_EXTENDED
+    more, start = kind & _ERF_EXTENDED, at
     at += _ERF_BYTES
     for _ in range(_MOST_EXTENSIONS):
         if not more or at + 8 > end:
@@ -105,9 +105,12 @@ def _erf(data: Bytes, words: Words, at: Whole, end: Whole) -> tuple[Whole, Whole
         more = np.int64(data[at]) & _ERF_EXTENDED
         at += 8
     kind &= _ERF_EXTENDED - 1
+    if kind in _ERF_ETHERNETS:
+        at += 2
+    words[WIRE] = max(np.int64(0), words[WIRE] - (at - start))  # the card's header was on no wire
     if kind in _ERF_INFINIBANDS:
         return at, IB_FRAME
     if kind in _ERF_ETHERNETS:
-        return at + 2, FRAME
+        return at, FRAME
     words[STRANGE] = UNKNOWN_LINK + words[LINK]
     return at, NOTHING
