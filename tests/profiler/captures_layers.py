@@ -25,6 +25,8 @@ __all__ = [
     "V4",
     "V6",
     "erf",
+    "erspan2",
+    "erspan3",
     "geneve",
     "gre",
     "llc_snap",
@@ -133,6 +135,16 @@ def gre(payload: bytes, ether_type: int, *, flags: int = 0) -> bytes:
     """Return a tunnelled packet; flags say which of `CHECKSUM`, `KEY` and `SEQUENCE` stand in its header."""
     fields = b"".join(bytes(4) for flag in (CHECKSUM, KEY, SEQUENCE) if flags & flag)
     return struct.pack(">HH", flags, ether_type) + fields + payload
+
+
+def erspan2(frame: bytes) -> bytes:
+    """Return a frame that a switch mirrors, behind the header of type II; goes into `gre` with a `SEQUENCE`."""
+    return struct.pack(">HHI", 1 << 12 | 7, 3 << 11 | 5, 9) + frame
+
+
+def erspan3(frame: bytes) -> bytes:
+    """Return a frame that a switch mirrors, behind the header of type III."""
+    return struct.pack(">HHIHH", 2 << 12 | 7, 3 << 11 | 5, 12345, 1, 0) + frame
 
 
 def vxlan(frame: bytes, *, vni: int = 7) -> bytes:

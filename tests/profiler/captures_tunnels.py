@@ -13,6 +13,8 @@ from tests.profiler.captures_layers import (
     TEB,
     UDP,
     V6,
+    erspan2,
+    erspan3,
     geneve,
     gre,
     tcp_flow,
@@ -29,7 +31,9 @@ __all__ = ["tunnel_traps"]
 OUTER: Final = ("192.0.2.1", "192.0.2.2")
 OUTER_V6: Final = ("2001:db8::1", "2001:db8::2")
 GRE, IP_IN_IP, IPV6_IN_IP = 47, 4, 41
-ERSPAN: Final = 0x88BE
+ERSPAN, ERSPAN_3 = 0x88BE, 0x22EB
+LOOPBACK: Final = 0x9000
+"""Ethernet's configuration test: no tunnel."""
 PPP: Final = 0x880B
 OPTIONS: Final = bytes.fromhex("0102800100000000") + bytes.fromhex("01020003") + bytes(12)
 """Of GENEVE: one of four bytes that is critical, and one of twelve."""
@@ -54,12 +58,21 @@ def _gre() -> list[Trap]:
             "gre-of-what-is-not-ip-is-the-outer-flow",
             sent(
                 (_in_ipv4(version_1, GRE), Ends(*OUTER, GRE), 4 + 4 + 40),
-                (_in_ipv4(gre(bytes(60), ERSPAN, flags=SEQUENCE), GRE), Ends(*OUTER, GRE), 4 + 4 + 60),
+                (_in_ipv4(gre(bytes(60), LOOPBACK, flags=SEQUENCE), GRE), Ends(*OUTER, GRE), 4 + 4 + 60),
             ),
         ),
         trap_of(
             "gre-with-every-header-field",
             sent(*((_in_ipv4(gre(tcp_v4(64), IPV4, flags=flag), GRE), OF_V4, 64) for flag in flags)),
+        ),
+        trap_of(
+            "erspan",
+            sent(
+                (_in_ipv4(gre(framed, ERSPAN), GRE), OF_V4, 64),
+                (_in_ipv4(gre(erspan2(framed), ERSPAN, flags=SEQUENCE), GRE), OF_V4, 64),
+                (_in_ipv4(gre(erspan3(framed), ERSPAN_3, flags=SEQUENCE), GRE), OF_V4, 64),
+            ),
+            flows_wrong={"scapy": "knows no mirrored frames"},
         ),
         trap_of("gre-ipv6", sent((_in_ipv4(gre(tcp_v6(65), IPV6, flags=KEY), GRE), OF_V6, 65))),
         trap_of("gre-ethernet-vlan", sent((_in_ipv4(gre(framed, TEB, flags=KEY), GRE), OF_V4, 64))),

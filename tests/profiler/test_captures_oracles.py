@@ -13,7 +13,6 @@ from profiler.importers.capture import CAPTURE
 from profiler.importers.inputs import Input
 from profiler.importers.sink import MemorySink
 from tests.data import SHARED_DATA, shared
-from tests.profiler.captures_awaited import as_parameters
 from tests.profiler.captures_oracles import (
     Totals,
     capinfos_totals,
@@ -113,7 +112,7 @@ def test_scapy_names_the_flows_of_the_traps_as_we_do(name: str) -> None:
 
 
 @needs_wireshark
-@pytest.mark.parametrize("name", as_parameters(REAL, test="real captures"))
+@pytest.mark.parametrize("name", REAL)
 def test_real_capture_holds_what_tshark_sees_in_it(name: str) -> None:
     path = shared(f"{FOLDER}/{name}")
     sink = MemorySink()

@@ -7,6 +7,8 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -15,7 +17,6 @@ from profiler.importers.capture import CAPTURE
 from profiler.importers.inputs import Input
 from profiler.importers.sink import MemorySink
 from profiler.store import Lake
-from tests.profiler.captures_awaited import as_parameters
 from tests.profiler.captures_traps import TRAPS, WITH_PAYLOAD, WITH_SEQUENCE, write_traps
 from tests.profiler.captures_truth import Ends
 
@@ -35,7 +36,7 @@ class Found(NamedTuple):
 
     coverage: Coverage
     flows: list[dict[str, Any]]
-    bins: Counter[int]
+    bins: dict[str, Counter[int]]
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +52,11 @@ def read(path: Path) -> Found:
     """Read a capture as `ingest` does, into memory."""
     sink = MemorySink()
     coverage = CAPTURE.read(Input(name=path.name, path=path), sink, Options())
-    bins = Counter[int]()
-    for _, t_ns, value, _ in sink.counters():
-        for end_ns, n_bytes in zip(t_ns.tolist(), value.tolist(), strict=True):
-            bins[end_ns // BIN_NS - 1] += n_bytes
-    return Found(coverage, [row for table in sink.flows for row in table.to_pylist()], +bins)
+    bins: dict[str, Counter[int]] = {"bytes": Counter(), "packets": Counter()}
+    for series, t_ns, value, _ in sink.counters():
+        for end_ns, n in zip(t_ns.tolist(), value.tolist(), strict=True):
+            bins[series.metric][end_ns // BIN_NS - 1] += n
+    return Found(coverage, [row for table in sink.flows for row in table.to_pylist()], bins)
 
 
 def ends_of(row: dict[str, Any]) -> Ends:
@@ -73,14 +74,14 @@ def flows_of(rows: list[dict[str, Any]]) -> dict[Ends, Counter[str]]:
     for row in rows:
         flow = flows.setdefault(ends_of(row), Counter())
         for name in ("packets", "bytes", "payload_bytes"):
-            flow[name] += row.get(name, 0)
+            flow[name] += row[name]
     return flows
 
 
 # What is in the file
 
 
-@pytest.mark.parametrize("name", as_parameters(TRAPS, test="totals"))
+@pytest.mark.parametrize("name", TRAPS)
 def test_packets_wire_bytes_and_times_are_those_that_were_written(name: str, folder: Path) -> None:
     trap, coverage = TRAPS[name], read(folder / name).coverage
 
@@ -89,7 +90,7 @@ def test_packets_wire_bytes_and_times_are_those_that_were_written(name: str, fol
     assert coverage.totals["untimed"] == sum(packet.t_ns is None for packet in trap.packets)
 
 
-@pytest.mark.parametrize("name", as_parameters(TRAPS, test="flows"))
+@pytest.mark.parametrize("name", TRAPS)
 def test_every_packet_is_in_the_innermost_flow_that_it_names(name: str, folder: Path) -> None:
     rows = read(folder / name).flows
     expected = TRAPS[name].flows
@@ -100,7 +101,7 @@ def test_every_packet_is_in_the_innermost_flow_that_it_names(name: str, folder: 
         assert span_ns(row for row in rows if ends_of(row) == ends) == (flow.first_ns, flow.last_ns)
 
 
-@pytest.mark.parametrize("name", as_parameters(WITH_PAYLOAD, test="payloads"))
+@pytest.mark.parametrize("name", WITH_PAYLOAD)
 def test_payload_is_what_stands_behind_all_headers(name: str, folder: Path) -> None:
     flows = flows_of(read(folder / name).flows)
 
@@ -109,32 +110,34 @@ def test_payload_is_what_stands_behind_all_headers(name: str, folder: Path) -> N
             assert flows[ends]["payload_bytes"] == flow.payload_bytes
 
 
-@pytest.mark.parametrize("name", as_parameters(WITH_SEQUENCE, test="repeats"))
+@pytest.mark.parametrize("name", WITH_SEQUENCE)
 def test_repeats_and_notifications_are_counted(name: str, folder: Path) -> None:
     totals = read(folder / name).coverage.totals
 
     assert (totals["retransmits"], totals["cnps"]) == (TRAPS[name].n_retransmits, TRAPS[name].n_cnps)
 
 
-@pytest.mark.parametrize("name", as_parameters(TRAPS, test="bins"))
+@pytest.mark.parametrize("name", TRAPS)
 def test_bins_are_the_sums_of_the_packets_in_each_millisecond(name: str, folder: Path) -> None:
-    expected = Counter[int]()
+    n_bytes, n_packets = Counter[int](), Counter[int]()
     for packet in TRAPS[name].packets:
         if packet.t_ns is not None:
-            expected[packet.t_ns // BIN_NS] += packet.wire_bytes
+            n_bytes[packet.t_ns // BIN_NS] += packet.wire_bytes
+            n_packets[packet.t_ns // BIN_NS] += 1
 
-    assert read(folder / name).bins == +expected
+    bins = read(folder / name).bins
+    assert (+bins["bytes"], +bins["packets"]) == (+n_bytes, +n_packets)
 
 
 # What is wrong with it
 
 
-@pytest.mark.parametrize("name", as_parameters(SOUND, test="sound"))
+@pytest.mark.parametrize("name", SOUND)
 def test_sound_file_has_no_problems(name: str, folder: Path) -> None:
     assert read(folder / name).coverage.problems == []
 
 
-@pytest.mark.parametrize("name", as_parameters(DAMAGED, test="damage"))
+@pytest.mark.parametrize("name", DAMAGED)
 def test_damage_is_told_with_its_byte(name: str, folder: Path) -> None:
     problems = read(folder / name).coverage.problems
 
@@ -173,5 +176,7 @@ def test_ingest_puts_the_same_into_a_lake(tmp_path: Path) -> None:
     lake = Lake.open(tmp_path / "lake")
     n_bytes = sum(TRAPS[name].wire_bytes for name in names)
     assert sum(lake.read("flows")["bytes"].to_pylist()) == n_bytes
-    in_bins = [sum(pq.read_table(path)["value"].to_pylist()) for path in lake.files("samples")]
-    assert sum(in_bins) == n_bytes
+    series = lake.read("series")
+    of_bytes = series.filter(pc.equal(series["metric"], "bytes"))["series_id"]
+    samples = pa.concat_tables(pq.read_table(path) for path in lake.files("samples"))
+    assert pc.sum(samples.filter(pc.is_in(samples["series_id"], of_bytes))["value"]).as_py() == n_bytes
