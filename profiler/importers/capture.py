@@ -8,6 +8,8 @@ from profiler.importers.contents import is_packed, kind_of
 from profiler.importers.importer import Importer, Options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from profiler.importers.captures.window import ByteWindow
     from profiler.importers.coverage import Coverage
     from profiler.importers.inputs import Input
@@ -36,6 +38,12 @@ def _window(source: Input) -> ByteWindow:
     return ByteWindow(source.pieces())
 
 
+def _digest(path: Path) -> str:
+    from profiler.importers.captures.digests import capture_digest
+
+    return capture_digest(path)
+
+
 def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: ARG001 - as every importer
     return kind_of(head) in ("pcap", "pcapng")
 
@@ -51,4 +59,5 @@ CAPTURE: Final = Importer(
     recognises=_recognises,
     read=_read,
     parameters=_parameters,
+    digest=_digest,
 )

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from profiler.errors import UsageError
+from profiler.store import file_digest
 from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from profiler.collectives import CollectiveEvents
     from profiler.importers.coverage import Coverage
     from profiler.importers.inputs import Input
@@ -91,6 +94,8 @@ class Importer:
     events
         Reads an input whose rows are collectives, and tells the coverage what became of the others; None where rows are
         something else.
+    digest
+        Tells the content of an input that is a file.
     """
 
     name: str
@@ -101,3 +106,4 @@ class Importer:
     parameters: Callable[[Options], dict[str, Any]]
     is_instant: bool = False
     events: EventReader | None = None
+    digest: Callable[[Path], str] = file_digest

@@ -18,7 +18,7 @@ from profiler.importers.registry import importer_of, remedy_of
 from profiler.importers.report import IngestReport, InputReport, InputStatus
 from profiler.importers.snapshots import SnapshotGuard, held_near, is_named_by_time
 from profiler.importers.trees import tree_digest
-from profiler.store import Lake, Recording, file_digest, recording_id
+from profiler.store import Lake, Recording, recording_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -171,7 +171,7 @@ def _recording(source: Input, importer: Importer, options: Options) -> Recording
         is_named = is_named_by_time(source, options)
         parameters |= {"name": Path(source.name).name} if is_named else {"modified_s": source.modified_s}
     key = recording_id(
-        tree_digest(source.path) if source.is_tree else file_digest(source.path),
+        tree_digest(source.path) if source.is_tree else importer.digest(source.path),
         parser=importer.name,
         parser_version=importer.version,
         parameters=parameters,

@@ -16,6 +16,7 @@ __all__ = [
     "CAPTURED",
     "COLUMNS_AT",
     "DATAGRAM_END",
+    "DIGEST",
     "END",
     "FIRST_NS",
     "FLOWS_AT",
@@ -27,6 +28,7 @@ __all__ = [
     "INTERFACES_AT",
     "KEY",
     "KEYED",
+    "LANES",
     "LAST_FLOW",
     "LAST_NS",
     "LINK",
@@ -65,6 +67,7 @@ __all__ = [
     "STATUS",
     "STRANGE",
     "STRANGERS_AT",
+    "STRIPE_BYTES",
     "TIME",
     "TRANSPORT",
     "TUNNELS",
@@ -79,9 +82,9 @@ UNTIMED: Final = -(1 << 63)
 STATUS: Final = 0
 """Why a walk ended; see `profiler.importers.captures.statuses`."""
 FORMAT: Final = 1
-PCAP, PCAPNG, KEYED, INNER, PLACING = 0, 1, 2, 3, 4
+PCAP, PCAPNG, KEYED, INNER, PLACING, DIGEST = 0, 1, 2, 3, 4, 5
 """What to do: walk records or blocks; count the packet at hand, whose key is known or is that of the IP packet inside
-it; put all flows into the hash table."""
+it; put all flows into the hash table; digest all bytes."""
 BIG_ENDIAN: Final = 2
 NS_PER_TICK: Final = 3
 """Nanoseconds in a unit of the second time field of pcap."""
@@ -148,4 +151,8 @@ N_TUNNELLED: Final = 63
 """Packets inside others, whose flow is the inner one."""
 N_FRAGMENTS: Final = 64
 """Later fragments that were counted to the flow of their first."""
-N_STATE: Final = 72
+LANES: Final = 72
+"""Four accumulators of the digest."""
+STRIPE_BYTES: Final = 32
+"""Bytes that they take at a time."""
+N_STATE: Final = 80

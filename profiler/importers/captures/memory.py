@@ -20,7 +20,8 @@ MOST_FLOWS: Final = 1 << 19
 _ROWS: Final = 1 << 14
 """Packets that are walked in one call: each may close a bin."""
 _STRANGERS: Final = 1 << 10
-_FIRST_FLOWS: Final = 1 << 11
+_FIRST_FLOWS: Final = 1 << 15
+"""Twice what is walked in one call, so that a call is cut short by none but the first packet of very many flows."""
 _SLOTS_PER_FLOW: Final = 2
 """So that the hash table is at most half full."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from profiler.importers.captures.kernel.digest import digest_stripes
 from profiler.importers.captures.kernel.flows import count_packet, place_flows
 from profiler.importers.captures.kernel.layers import read_inner
 from profiler.importers.captures.kernel.pcap import walk_pcap
 from profiler.importers.captures.kernel.pcapng import walk_pcapng
-from profiler.importers.captures.layout import FORMAT, INNER, PCAP, PCAPNG, PLACING
+from profiler.importers.captures.layout import DIGEST, FORMAT, INNER, PCAP, PCAPNG, PLACING
 
 if TYPE_CHECKING:
     from profiler.importers.captures.kernel.compiling import Bytes, Whole, Words
@@ -23,6 +24,8 @@ def enter(data: Bytes, words: Words, at: Whole, stop: Whole) -> Whole:
         return walk_pcap(data, words, at, stop)
     if what == PCAPNG:
         return walk_pcapng(data, words, at, stop)
+    if what == DIGEST:
+        return digest_stripes(data, words, at, stop)
     if what == INNER:
         read_inner(data, words, at)
     if what != PLACING:
