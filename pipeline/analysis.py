@@ -87,7 +87,8 @@ class Analysis(Tabular):
 
     ``profiles`` maps a series' label (``host/device/direction``) to its measured profile, ``jobs`` a job to the
     profile of its own traffic, corrected for congestion. ``links`` are those that two or more jobs cross. ``skipped``
-    is what could not be used for what it is, ``faults`` what could not be read or computed: it is missing here.
+    is what could not be used for what it is, ``faults`` what could not be read or computed: it is missing here, and
+    ``kept`` names the jobs and links that need it, of which the lake keeps what an earlier analysis found.
     ``n_profiled`` series were profiled for it, counted once a time range; the others had been before.
     """
 
@@ -98,6 +99,7 @@ class Analysis(Tabular):
     skipped: tuple[Skipped, ...] = ()
     faults: tuple[Skipped, ...] = ()
     n_profiled: int = 0
+    kept: tuple[Skipped, ...] = ()
 
     @property
     def n_periodic(self) -> int:
@@ -125,7 +127,7 @@ class Analysis(Tabular):
                 "periodic": self.n_periodic,
                 "links": [link.compatibility.to_dict() for link in self.links],
                 "shifts": self.plan.to_rows(),
-                "skipped": [asdict(one) for one in (*self.faults, *self.skipped)],
+                "skipped": [asdict(one) for one in (*self.faults, *self.kept, *self.skipped)],
                 "warnings": [f"{one.what}: {one.why}" for one in self.faults],
                 "plan": self.plan.to_dict(),
             }

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.analysis import Analysis, LinkAnalysis, Skipped
-from pipeline.clusters import know_cluster
+from pipeline.clusters import cluster_tables
 from pipeline.links import settle_links, solve_links
 from pipeline.measured import measure_jobs
 from pipeline.omissions import omissions
 from pipeline.shifts import recommend_shifts
 from profiler.store import Lake
+from profiler.store.remote.attached import refresh
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,10 +61,18 @@ def analyze(
         If a cluster file is missing or wrong.
     LakeError
         If the lake is missing, or cannot be written. What of it is damaged is told in the answer.
+    UsageError
+        If finished shards are to be merged, and none is.
+
+    Notes
+    -----
+    What is found is put into the lake at once, at the end: an analysis that is cut short leaves what was known. What
+    cannot be read stays as an earlier analysis found it.
     """
     store = Lake.open(lake)
-    unplaced = know_cluster(store, cluster)
-    measured = measure_jobs(store, batch=batch, on_port=on_port)
+    refresh(store)
+    known, unplaced = cluster_tables(store, cluster)
+    measured = measure_jobs(store, batch=batch, cluster=known, on_port=on_port)
     solved = solve_links(measured.meetings, measured.own)
     sizes = {job["job_id"]: job["n_ranks"] or 1 for job in measured.jobs}
     plan = recommend_shifts(solved, options=options, sizes=sizes)
@@ -74,15 +83,16 @@ def analyze(
         plan=plan,
         faults=measured.faults,
         n_profiled=measured.n_profiled,
+        kept=measured.kept.notes,
         skipped=(
             *unplaced,
             *omissions(
                 jobs=measured.jobs,
                 ports=measured.ports,
                 profiles=measured.profiles,
-                n_links=store.read("links").num_rows,
+                n_links=known.get("links", store.read("links")).num_rows,
             ),
         ),
     )
-    store.replace_all(analysis.to_tables())
+    store.replace_all({**known, **measured.tables, **measured.kept.merged(analysis.to_tables())})
     return analysis

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pipeline.batch import BatchOptions, OnPort, profile_ports
 from pipeline.derived import open_derived
+from pipeline.kept import KeptLinks, keep_links, keep_series
 from pipeline.meetings import Meeting, find_meetings, job_profiles, own_profiles
 from pipeline.overlaps import find_overlaps
 from pipeline.profiles import history_tables, profile_tables
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from profiler.phases import TrafficProfile
     from profiler.store import Lake
 
-__all__ = ["MeasuredJobs", "measure_jobs", "read_ports"]
+__all__ = ["MeasuredJobs", "closed_shards", "measure_jobs", "read_ports"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,10 @@ class MeasuredJobs:
         What could not be read or computed, and why.
     n_profiled
         Series profiled anew; the others were as before.
+    tables
+        Rows for tables ``profiles`` and ``phases``.
+    kept
+        What stays of the links and shifts of an earlier analysis; the meetings have none of these links.
     """
 
     ports: Sequence[Mapping[str, Any]]
@@ -52,6 +57,8 @@ class MeasuredJobs:
     own: Mapping[str, TrafficProfile]
     faults: tuple[Skipped, ...] = ()
     n_profiled: int = 0
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    kept: KeptLinks = field(default_factory=KeptLinks)
 
 
 def read_ports(store: Lake, tables: Mapping[str, pa.Table] | None = None) -> list[dict[str, Any]]:
@@ -68,27 +75,49 @@ def read_ports(store: Lake, tables: Mapping[str, pa.Table] | None = None) -> lis
 
 
 def measure_jobs(
-    store: Lake, *, on_port: OnPort, batch: BatchOptions | None = None, now_ns: Callable[[], int] = time.time_ns
+    store: Lake,
+    *,
+    on_port: OnPort,
+    batch: BatchOptions | None = None,
+    cluster: Mapping[str, pa.Table] | None = None,
+    now_ns: Callable[[], int] = time.time_ns,
 ) -> MeasuredJobs:
     """Profile the ports of a lake, and conclude what its jobs do alone.
 
-    Tables ``profiles`` and ``phases`` are replaced, and ``profile_history`` grows by closed ranges that are new.
+    Table ``profile_history`` grows by closed ranges that are new; the others are left to the caller.
+
+    Parameters
+    ----------
+    store
+        The lake.
+    on_port, batch
+        As for `profile_ports`.
+    cluster
+        Tables of links and jobs to see in place of those of the lake.
+    now_ns
+        The clock of the history.
 
     Raises
     ------
     LakeError
         If the manifest is damaged, or the lake cannot be written. A sample file that is damaged is a fault of the
         answer.
+    UsageError
+        As `profile_ports`.
     """
-    ports = read_ports(store)
-    found = profile_ports(store, ports, options=batch or BatchOptions(), on_port=on_port, known=_closed_shards(store))
-    store.replace_all(profile_tables(found.series.values()))
+    ports = read_ports(store, cluster)
+    found = profile_ports(store, ports, options=batch or BatchOptions(), on_port=on_port, known=closed_shards(store))
     for rows in history_tables(found.history, analysed_ns=now_ns()):
         store.append("profile_history", rows)
-    with open_derived(store) as database:
+    kept_series = keep_series(store, found)
+    tables = kept_series.merged(profile_tables(found.series.values()))
+    known = {**(cluster or {}), **tables}
+    with open_derived(store, known) as database:
         jobs = database.run("profiles_by_job").to_pylist()
         crossings = database.run("jobs_by_link", min_jobs=2).to_pylist()
-    overlaps, unseen = find_overlaps(store, crossings, series=found.series, files=found.files)
+    kept = keep_links(store, kept_series, crossings=crossings, jobs=jobs)
+    crossings = [row for row in crossings if (row["link_id"], row["direction"]) not in kept.places]
+    overlaps, unseen = find_overlaps(store, crossings, series=found.series, files=found.files, tables=known)
     meetings = find_meetings(crossings, overlaps=overlaps)
     profiles = {series_id: one.profile for series_id, one in found.series.items()}
     own = own_profiles(
@@ -102,11 +131,19 @@ def measure_jobs(
         own=own,
         faults=(*found.faults, *unseen),
         n_profiled=found.n_profiled,
+        tables=tables,
+        kept=kept,
     )
 
 
-def _closed_shards(store: Lake) -> frozenset[str]:
-    """Return the keys of the closed shards that the lake's history has."""
+def closed_shards(store: Lake) -> frozenset[str]:
+    """Return the keys of the closed shards that the lake's history has.
+
+    Raises
+    ------
+    LakeError
+        If the manifest or a file of the table is damaged.
+    """
     schema = arrow_schema("profile_history")
     keys = read_segments(store.files("profile_history"), schema, columns=["shard"])["shard"]
     return frozenset(keys.unique().to_pylist())

@@ -34,19 +34,22 @@ def find_overlaps(
     *,
     series: Mapping[int, SeriesProfile],
     files: Sequence[SampleFile],
+    tables: Mapping[str, pa.Table] | None = None,
 ) -> tuple[list[dict[str, Any]], tuple[Skipped, ...]]:
     """Return the rows of query ``contention_by_link``, and the links of which it cannot be told, and why.
 
     Parameters
     ----------
     store
-        The lake; its tables ``profiles`` and ``phases`` are up to date.
+        The lake.
     crossings
         Rows of query ``jobs_by_link``, of links that several jobs cross.
     series
         The profile of every series, and the time that it describes.
     files
         The sample files that can be read.
+    tables
+        Rows to see in place of what the lake has, such as ``profiles`` and ``phases`` of these series.
     """
     wanted: dict[Place, set[int]] = defaultdict(set)
     for row in crossings:
@@ -56,7 +59,7 @@ def find_overlaps(
     faults: list[Skipped] = []
     for places, ids in _groups(told, series=series, files=files):
         try:
-            found = _contention(store, ids, series=series, files=files)
+            found = _contention(store, ids, series=series, files=files, tables=tables or {})
         except LakeError as error:
             links = ", ".join(sorted({link for link, _ in places}))
             faults.append(Skipped(what=f"the time that jobs share on {links}", why=str(error)))
@@ -93,7 +96,12 @@ def _n_samples(one: SeriesProfile, files: Sequence[SampleFile]) -> int:
 
 
 def _contention(
-    store: Lake, ids: set[int], *, series: Mapping[int, SeriesProfile], files: Sequence[SampleFile]
+    store: Lake,
+    ids: set[int],
+    *,
+    series: Mapping[int, SeriesProfile],
+    files: Sequence[SampleFile],
+    tables: Mapping[str, pa.Table],
 ) -> list[dict[str, Any]]:
     """Return what the query tells given the samples of some series only: of other links, nothing that counts."""
     first_ns = min(series[one].from_ns or 0 for one in ids)
@@ -106,6 +114,6 @@ def _contention(
     chosen = pc.field("series_id").isin(pa.array(sorted(ids), pa.uint64()))
     chosen = chosen & (pc.field("t_ns") >= first_ns) & (pc.field("t_ns") <= last_ns)
     samples = read_segments(paths, arrow_schema("samples"), filters=chosen)
-    with Database({**lake_sources(store.root), "samples": samples}) as database:
+    with Database({**lake_sources(store.root), **tables, "samples": samples}) as database:
         rows: list[dict[str, Any]] = database.run("contention_by_link").to_pylist()
     return rows

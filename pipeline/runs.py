@@ -133,7 +133,7 @@ def _figures(analysis: Analysis) -> dict[str, int]:
         "n_periodic": analysis.n_periodic,
         "n_jobs": len(analysis.jobs),
         "n_links": len(analysis.links),
-        "n_skipped": len(analysis.faults) + len(analysis.skipped),
+        "n_skipped": len(analysis.faults) + len(analysis.kept) + len(analysis.skipped),
     }
 
 

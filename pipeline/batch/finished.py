@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from pipeline.batch.work import Work
 
 __all__ = ["Finished", "OnPort"]
+
+_NOT_YET: Final = (
+    "not computed yet: run the missing --shard with this --window and --cluster, or offbeat analyze without --merge"
+)
 
 OnPort: TypeAlias = Callable[[int, int], object]
 """Called first, and after each shard, with the number of series profiled in this run, and of those to profile."""
@@ -73,14 +77,18 @@ class Finished:
             if not shard.is_present and shard.key in self._keys:
                 yield shard, self._work.read(shard.key) or []
 
+    def has(self, shard: Shard) -> bool:
+        """Return whether a shard has a result."""
+        return shard.key in self._keys
+
     def why(self, shard: Shard) -> str:
         """Return why a shard has no result."""
-        return self._why.get(shard.key, "not computed yet: run offbeat analyze without --merge, or the missing --shard")
+        return self._why.get(shard.key, _NOT_YET)
 
     def faults(self) -> Iterator[Skipped]:
         """Yield what has no result, and why."""
         for shard in self._shards:
-            if shard.key not in self._keys:
+            if not self.has(shard):
                 yield Skipped(what=shard.name, why=self.why(shard))
 
     @property

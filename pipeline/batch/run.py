@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pipeline.analysis import Skipped
 from pipeline.batch.files import BrokenFile, SampleFile, changed_files, read_sample_files
 from pipeline.batch.finished import Finished, OnPort
-from pipeline.batch.history import read_history
+from pipeline.batch.history import KnownRanges, read_history
 from pipeline.batch.plan import plan_shards
 from pipeline.batch.work import Work
+from profiler.errors import UsageError
+from profiler.store.hosts import may_hold
 
 if TYPE_CHECKING:
     from pipeline.batch.compute import SeriesProfile
-    from pipeline.batch.history import KnownRanges
     from pipeline.batch.options import BatchOptions, Share
     from pipeline.batch.shard import Shard
     from profiler.store import Lake
@@ -41,6 +42,9 @@ class PortProfiles:
         The sample files that can be read.
     n_profiled
         Series profiled in this run, counted once a range; the others were finished before.
+    unread
+        Why the present of a series is not known as far as the lake goes, by series id: its shard has no result, or
+        files that may hold its readings cannot be read.
     """
 
     series: Mapping[int, SeriesProfile]
@@ -48,6 +52,7 @@ class PortProfiles:
     faults: tuple[Skipped, ...]
     files: Sequence[SampleFile]
     n_profiled: int
+    unread: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +94,8 @@ def profile_ports(
         If the manifest or the history is damaged, or the work folder cannot be written.
     NotHere
         If the engine is not installed, or cannot be reached.
+    UsageError
+        If nothing is to be computed, and no shard of the present is finished.
     """
     plan = _plan(lake, ports, options)
     finished = _finish(plan, options, on_port, known=known)
@@ -106,22 +113,38 @@ def profile_ports(
         faults=(*_broken(plan.broken), *finished.faults()),
         files=plan.files,
         n_profiled=n_profiled,
+        unread=_unread(shards, finished, plan.broken),
     )
 
 
 def _finish(plan: _Plan, options: BatchOptions, on_port: OnPort, *, known: Collection[str]) -> Finished:
-    finished = Finished(plan.work, [shard for shard in plan.shards if shard.is_present or shard.key not in known])
+    finished = Finished(plan.work, plan.wanted(known))
     if options.compute == "missing":
         finished.compute(options, on_port)
+        return finished
+    present = [shard for shard in plan.shards if shard.is_present and shard.paths]
+    if present and not any(finished.has(shard) for shard in present):
+        raise UsageError(
+            f"merge: none of the {len(present)} shards of the lake's present is finished in {plan.work.folder}; give "
+            "the --window, --cluster and --work of the --shard runs, or run offbeat analyze without --merge; what "
+            "earlier analyses found stays"
+        )
     return finished
 
 
 def profile_share(
-    lake: Lake, ports: Sequence[Mapping[str, Any]], *, options: BatchOptions, share: Share, on_port: OnPort
+    lake: Lake,
+    ports: Sequence[Mapping[str, Any]],
+    *,
+    options: BatchOptions,
+    share: Share,
+    on_port: OnPort,
+    known: Collection[str] = frozenset(),
 ) -> ShareRun:
     """Finish one share of a lake's shards, and leave the results in the work folder for whoever merges.
 
-    The lake itself is only read. Shares are the same in every process that sees the same lake.
+    The lake itself is only read. Shares are the same in every process that sees the same lake; for what the arguments
+    are, see `profile_ports`.
 
     Raises
     ------
@@ -131,7 +154,7 @@ def profile_share(
         If the engine is not installed, or cannot be reached.
     """
     plan = _plan(lake, ports, options)
-    own = share.of(plan.shards)
+    own = share.of(plan.wanted(known))
     finished = Finished(plan.work, own)
     n_kept = finished.n_shards
     finished.compute(options, on_port)
@@ -155,6 +178,18 @@ class _Plan:
     @cached_property
     def shards(self) -> list[Shard]:
         return plan_shards(self.ports, self.files, window_s=self.window_s, history=self.history)
+
+    def wanted(self, known: Collection[str]) -> list[Shard]:
+        """Return the shards of the present, and the closed ones that the history has not, and may have.
+
+        A range that it has is not profiled anew while files that may hold some of its readings cannot be read: what is
+        left of it would stand in the place of the whole, and stay when the files are back.
+        """
+        return [shard for shard in self.shards if shard.is_present or not self._is_told(shard, known)]
+
+    def _is_told(self, shard: Shard, known: Collection[str]) -> bool:
+        has_range = (shard.from_ns, shard.to_ns) in self.history.get(shard.host, KnownRanges())
+        return shard.key in known or (has_range and any(may_hold(file.path.name, shard.host) for file in self.broken))
 
     def without(self, changed: Sequence[BrokenFile]) -> _Plan:
         """Return the plan for the files that are left."""
@@ -181,10 +216,29 @@ def _explained(one: SeriesProfile, broken: Sequence[BrokenFile]) -> SeriesProfil
     """Return a profile; of a series without readings, with the files in its reason that may have held them."""
     if one.profile.status != "no_data" or one.from_ns is not None or not broken:
         return one
-    own = [file for file in broken if file.path.name.startswith(f"{one.profile.host}-")] or broken
-    more = f" and {len(own) - 1} more" if len(own) > 1 else ""
-    why = f"{one.profile.reason}; {own[0].path.name}{more} cannot be read, and may hold its readings"
-    return replace(one, profile=replace(one.profile, reason=why))
+    lost = _lost_of(one.profile.host, broken) or _named(broken)
+    return replace(one, profile=replace(one.profile, reason=f"{one.profile.reason}; {lost}"))
+
+
+def _unread(shards: Iterable[Shard], finished: Finished, broken: Sequence[BrokenFile]) -> dict[int, str]:
+    """Return why the present of a series is not known whole, by series id."""
+    why: dict[int, str] = {}
+    for shard in shards:
+        reason = _lost_of(shard.host, broken) if finished.has(shard) else finished.why(shard)
+        if reason is not None:
+            why.update(dict.fromkeys((port["series_id"] for port in shard.ports), reason))
+    return why
+
+
+def _lost_of(host: str, broken: Iterable[BrokenFile]) -> str | None:
+    """Return which files cannot be read that may hold readings of a host, None if none is."""
+    own = [file for file in broken if may_hold(file.path.name, host)]
+    return _named(own) if own else None
+
+
+def _named(files: Sequence[BrokenFile]) -> str:
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"{files[0].path.name}{more} cannot be read, and may hold its readings"
 
 
 def _broken(files: Iterable[BrokenFile]) -> Iterator[Skipped]:

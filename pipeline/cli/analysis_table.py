@@ -44,7 +44,7 @@ def readable_shift(advice: Advice) -> dict[str, str]:
 
 def readable_omissions(analysis: Analysis) -> list[str]:
     """Return a line for each thing that could not be analysed, and for each warning of the plan."""
-    lines = [f"Skipped {one.what}: {one.why}" for one in analysis.skipped]
+    lines = [f"Skipped {one.what}: {one.why}" for one in (*analysis.kept, *analysis.skipped)]
     more = len(lines) - MAX_OMISSIONS
     return [
         *lines[:MAX_OMISSIONS],

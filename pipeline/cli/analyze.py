@@ -21,6 +21,7 @@ from pipeline.cli.batch_options import (
     read_batch,
 )
 from pipeline.cli.faults import note_faults
+from pipeline.cli.lake_options import LakeOption, ResultsOption
 from pipeline.cli.plan_options import BudgetOption, Goal, GoalOption, PinOption, WeightOption, read_options
 from pipeline.cli.printer import (
     CsvFlag,
@@ -46,7 +47,8 @@ __all__ = ["analyze"]
 
 
 def analyze(
-    lake: Annotated[Path, typer.Option("--lake", help="Folder of the lake.")],
+    lake: LakeOption,
+    results: ResultsOption = None,
     cluster: Annotated[
         list[Path] | None,
         typer.Option("--cluster", help="File that knows links or jobs; may be repeated. Else what the lake knows."),
@@ -86,6 +88,8 @@ def analyze(
         offbeat analyze --lake lake --shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT
 
         offbeat analyze --lake lake --every 5m --window 1h
+
+        offbeat analyze --lake s3://bucket/lake --results found
     """
     from pipeline.outfile import Existing, check_target, write_text
     from pipeline.runs import Request, run_once
@@ -93,6 +97,7 @@ def analyze(
     chosen = chosen_format(output, as_json=as_json, as_csv=as_csv)
     _check_together(shard=shard, merge=merge, every=every, runs=runs, plan=plan)
     batch = read_batch(engine, workers=workers, window=window, work=work, merge=merge)
+    lake = _writable(lake, results=results, shard=shard, work=work)
     if shard is not None:
         run_share(lake, shard=shard, cluster=cluster, batch=batch, output=chosen)
         return
@@ -107,7 +112,9 @@ def analyze(
         check_target(plan, existing=existing)
     with port_progress() as on_port:
         analysis, run = run_once(request, on_port=on_port)
-    if plan is not None:
+    if plan is not None and analysis.kept:
+        note(f"offbeat: {plan} was not written: it would lack {', '.join(one.what for one in analysis.kept)}")
+    elif plan is not None:
         write_text(json.dumps(analysis.plan.to_dict(), indent=2, allow_nan=False) + "\n", plan, existing=existing)
         note(f"offbeat: wrote {plan}")
     _print_analysis(analysis, output=chosen)
@@ -116,6 +123,22 @@ def analyze(
         raise typer.Exit(1)
     if not analysis.has_answer:
         raise typer.Exit(3)
+
+
+def _writable(lake: Path, *, results: Path | None, shard: str | None, work: Path | None) -> Path:
+    """Return the lake that results go to: of one in a bucket a folder over it; a share only reads."""
+    from profiler.store import attach
+    from profiler.store.remote.address import is_remote, require_local
+
+    if shard is not None:
+        if results is not None:
+            raise UsageError("--shard only profiles ports: give --results to the run that merges")
+        if work is None and is_remote(lake):
+            raise UsageError(f"--shard of {lake}: give --work DIR, a folder that all shares and the merge see")
+        return lake
+    if results is not None:
+        return attach(results, lake).root
+    return require_local(lake, what="analyze", instead="give --results DIR, a folder of this machine for what is found")
 
 
 def _check_together(*, shard: str | None, merge: bool, every: str | None, runs: int | None, plan: Path | None) -> None:

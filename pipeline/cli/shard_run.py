@@ -22,7 +22,7 @@ __all__ = ["run_share"]
 def run_share(lake: Path, *, shard: str, cluster: Sequence[Path] | None, batch: BatchOptions, output: Format) -> None:
     """Finish a share, print what became of it, and end with 1 if some of it failed."""
     from pipeline.batch import Share, profile_share
-    from pipeline.measured import read_ports
+    from pipeline.measured import closed_shards, read_ports
     from pipeline.topology import read_cluster
     from profiler.store import Lake
 
@@ -30,7 +30,7 @@ def run_share(lake: Path, *, shard: str, cluster: Sequence[Path] | None, batch: 
     store = Lake.open(lake)
     ports = read_ports(store, read_cluster(*cluster).to_tables() if cluster else None)
     with port_progress() as on_port:
-        run = profile_share(store, ports, options=batch, share=share, on_port=on_port)
+        run = profile_share(store, ports, options=batch, share=share, on_port=on_port, known=closed_shards(store))
     row = {
         "shard": shard,
         "shards": run.n_shards,

@@ -65,6 +65,7 @@ def read_lake_jobs(
     skipped = know_cluster(store, cluster)
     topology = _topology(store)
     measured = measure_jobs(store, on_port=on_port)
+    store.replace_all(measured.tables)
     profiles = {job["job_id"]: _of_rank(job, measured.own) for job in measured.jobs}
     return LakeJobs(topology=topology, profiles=profiles, skipped=skipped)
 

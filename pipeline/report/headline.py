@@ -152,6 +152,8 @@ def _kept(analysis: Analysis) -> list[str]:
 
 
 def _without_jobs(analysis: Analysis) -> str:
+    if analysis.kept:
+        return "No job could be read anew: what an earlier analysis found of them stays"
     if not analysis.n_periodic:
         return "No periodic traffic was found"
     ports = "port carries" if analysis.n_periodic == 1 else "ports carry"
@@ -159,6 +161,8 @@ def _without_jobs(analysis: Analysis) -> str:
 
 
 def _next_without_jobs(analysis: Analysis) -> list[str]:
+    if analysis.kept:
+        return ["Restore what cannot be read, or run the shards that are missing, and analyse again."]
     if not analysis.n_periodic:
         return ["Record for longer, or nearer to the training hosts, and look at the list of what was skipped."]
     periodic = [(label, profile) for label, profile in analysis.profiles.items() if profile.status == "periodic"]

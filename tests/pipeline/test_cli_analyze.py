@@ -18,6 +18,7 @@ from pipeline.cli.printer import Format, print_lines
 from pipeline.cli.run_rows import print_runs
 from pipeline.runs import Clock, Request, Run
 from profiler.pacer import Pacer
+from profiler.store import Lake
 from tests.pipeline.analyses import analysis as made
 from tests.pipeline.lakes import CLUSTER, make_lake, port, two_job_lake
 
@@ -197,15 +198,22 @@ def test_shards_and_a_merge_give_what_one_run_gives(
     assert merged == whole
 
 
-def test_a_merge_of_what_is_not_finished_names_it_and_ends_with_1(
+def test_a_merge_of_nothing_is_refused_and_touches_nothing(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert analyze(place, "--work", str(tmp_path / "work"), "--merge", "--json") == 1
+    work = ["--work", str(tmp_path / "work")]
+    assert analyze(place, *work, "--shard", "1/1", "--window", "10m") == 0
+    assert analyze(place, *work, "--merge", "--window", "10m") == 0
+    tables = ("profiles", "compat", "shifts", "links", "runs")
+    before = [Lake.open(place / "lake").files(table) for table in tables]
+    capsys.readouterr()
+
+    assert analyze(place, *work, "--merge") == 2
+
     printed = capsys.readouterr()
-    document = json.loads(printed.out)
-    assert "not computed yet" in document["skipped"][0]["why"]
-    assert len(document["warnings"]) == 1
-    assert "not computed yet" in printed.err
+    assert printed.out == ""
+    assert "give the --window, --cluster and --work of the --shard runs" in printed.err
+    assert [Lake.open(place / "lake").files(table) for table in tables] == before
 
 
 # a run every so often
