@@ -86,9 +86,11 @@ def find_meetings(rows: Sequence[Mapping[str, Any]], *, overlaps: Sequence[Mappi
     rows
         Rows of query ``jobs_by_link``, in its order. A job without a profile has load 1 of what is not known.
     overlaps
-        Rows of query ``contention_by_link``.
+        Rows of query ``contention_by_link``; what they tell of some jobs of a link says nothing of all.
     """
-    shared_fracs = {(row["link_id"], row["direction"]): row["shared_frac"] for row in overlaps}
+    shared_fracs = {
+        (row["link_id"], row["direction"]): row["shared_frac"] for row in overlaps if row["uncounted_jobs"] is None
+    }
     return [
         Meeting(
             link=link,

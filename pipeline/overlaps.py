@@ -14,6 +14,7 @@ from pipeline.sql.database import Database, lake_sources
 from profiler.errors import LakeError
 from profiler.schema import arrow_schema
 from profiler.store.reading import read_segments
+from profiler.units import NS_PER_S
 
 if TYPE_CHECKING:
     from pipeline.batch import SampleFile, SeriesProfile
@@ -53,8 +54,9 @@ def find_overlaps(
     """
     wanted: dict[Place, set[int]] = defaultdict(set)
     for row in crossings:
-        wanted[row["link_id"], row["direction"]].add(row["series_id"])
-    told = {place: ids for place, ids in wanted.items() if all(_has_period(series.get(one)) for one in ids)}
+        if row["status"] == "periodic" and row["period_s"] is not None:
+            wanted[row["link_id"], row["direction"]].add(row["series_id"])
+    told = {place: ids for place, ids in wanted.items() if len(ids) > 1 and ids <= series.keys()}
     rows: list[dict[str, Any]] = []
     faults: list[Skipped] = []
     for places, ids in _groups(told, series=series, files=files):
@@ -66,10 +68,6 @@ def find_overlaps(
             continue
         rows += [row for row in found if (row["link_id"], row["direction"]) in places]
     return rows, tuple(faults)
-
-
-def _has_period(one: SeriesProfile | None) -> bool:
-    return one is not None and one.profile.period_s is not None
 
 
 def _groups(
@@ -91,8 +89,13 @@ def _groups(
 
 
 def _n_samples(one: SeriesProfile, files: Sequence[SampleFile]) -> int:
-    from_ns, to_ns = one.from_ns or 0, (one.to_ns or 0) + 1
+    from_ns, to_ns = one.from_ns or 0, _last_ns(one) + 1
     return sum(file.n_between(one.series_id, from_ns=from_ns, to_ns=to_ns) for file in files)
+
+
+def _last_ns(one: SeriesProfile) -> int:
+    """Return when the last of what a profile describes was read: a tick is, up to one interval after it."""
+    return (one.to_ns or 0) + (0 if one.clock is None else round(one.clock.refresh_s * NS_PER_S))
 
 
 def _contention(
@@ -105,7 +108,7 @@ def _contention(
 ) -> list[dict[str, Any]]:
     """Return what the query tells given the samples of some series only: of other links, nothing that counts."""
     first_ns = min(series[one].from_ns or 0 for one in ids)
-    last_ns = max(series[one].to_ns or 0 for one in ids)
+    last_ns = max(_last_ns(series[one]) for one in ids)
     paths = [
         file.path
         for file in files

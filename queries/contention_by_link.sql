@@ -1,12 +1,14 @@
 -- purpose: how long the jobs of each shared link were Up together, and what they asked beyond its capacity
 -- params: link_id text = null: only this link
--- returns: link_id, direction, capacity_bps, n_jobs, jobs, periods_s, observed_s, shared_s, shared_frac,
---   n_windows, over_s, over_frac, over_bytes
+-- returns: link_id, direction, capacity_bps, n_jobs, jobs, periods_s, uncounted_jobs, observed_s, shared_s,
+--   shared_frac, n_windows, over_s, over_frac, over_bytes
 -- order: over_bytes desc nulls last, shared_s desc nulls last, link_id, direction
 --
--- jobs, periods_s: those that cross it, and the period of each. shared_s: two or more jobs Up; n_windows: in
--- so many stretches; over_s, over_bytes: demand above capacity. Null where one of the jobs has no period, or
--- they were not observed at one time. See view link_contention.
+-- jobs, periods_s: those that cross it, and the period of each. uncounted_jobs: those of which it is not
+-- known when they are Up, as they have no period: what is told is of the others, and a lower bound for all;
+-- null where all are counted. shared_s: two or more jobs Up; n_windows: in so many stretches; over_s,
+-- over_bytes: demand above capacity. Null where fewer than two jobs are counted, or those that are were not
+-- observed at one time. See view link_contention.
 with meetings as (
     select
         link_id,
@@ -14,7 +16,8 @@ with meetings as (
         any_value(capacity_bps) as capacity_bps,
         count(*) as n_jobs,
         string_agg(job_id, ', ' order by job_id) as jobs,
-        list(period_s order by job_id) as periods_s
+        list(period_s order by job_id) as periods_s,
+        string_agg(job_id, ', ' order by job_id) filter (where not is_counted) as uncounted_jobs
     from link_jobs
     group by link_id, direction
     having count(*) > 1
@@ -55,6 +58,7 @@ select
     meetings.n_jobs,
     meetings.jobs,
     meetings.periods_s,
+    meetings.uncounted_jobs,
     totals.observed_s,
     totals.shared_s,
     totals.shared_s / totals.observed_s as shared_frac,

@@ -3,12 +3,13 @@
 -- params: since time = null: reads from this time on, in UTC or with an offset, such as 2026-11-30T08:00
 -- params: until time = null: reads up to this time, such as 2026-11-30T10:00+02:00
 -- returns: host, n_series, n_silent, n_samples, first_ns, first_at, last_ns, last_at, span_s, covered_frac,
---   n_gaps, gap_s, longest_gap_s, n_missed, n_resets, n_flagged
+--   n_gaps, unread_s, longest_gap_s, n_missed, n_resets, n_flagged
 -- order: host
 --
 -- n_silent: series without a read. covered_frac: the part of the host's span, first read to last, that its
 -- series cover, each from its own first read to its last but for its gaps; 1 if all were read all the time.
--- The gaps themselves: query gaps_by_host.
+-- unread_s: by how much gaps are longer than a usual step, summed over series. The gaps themselves: query
+-- gaps_by_host.
 with covered as (
     select *
     from series_coverage(
@@ -24,9 +25,9 @@ hosts as (
         cast(coalesce(sum(covered.n_samples), 0) as bigint) as n_samples,
         min(covered.first_ns) as first_ns,
         max(covered.last_ns) as last_ns,
-        sum((covered.last_ns - covered.first_ns) / 1e9 - coalesce(covered.gap_s, 0)) as read_s,
+        sum((covered.last_ns - covered.first_ns) / 1e9 - coalesce(covered.unread_s, 0)) as read_s,
         cast(coalesce(sum(covered.n_gaps), 0) as bigint) as n_gaps,
-        coalesce(sum(covered.gap_s), 0) as gap_s,
+        coalesce(sum(covered.unread_s), 0) as unread_s,
         max(covered.longest_gap_s) filter (where covered.n_gaps > 0) as longest_gap_s,
         cast(coalesce(sum(covered.n_missed), 0) as bigint) as n_missed,
         cast(coalesce(sum(covered.n_resets), 0) as bigint) as n_resets,
@@ -49,7 +50,7 @@ select
     (last_ns - first_ns) / 1e9 as span_s,
     read_s / nullif((last_ns - first_ns) / 1e9 * n_series, 0) as covered_frac,
     n_gaps,
-    gap_s,
+    unread_s,
     longest_gap_s,
     n_missed,
     n_resets,

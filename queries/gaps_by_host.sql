@@ -4,12 +4,12 @@
 -- params: until time = null: reads up to this time, such as 2026-11-30T10:00+02:00
 -- params: n_gaps count = 1000: how many
 -- returns: host, device, port, direction, metric, layer, series_id, start_ns, started_at, end_ns, gap_s,
---   step_s, is_reset
+--   step_s, unread_s, is_reset
 -- order: gap_s desc, start_ns, host, device, port, direction, metric, layer, series_id
 --
--- A gap is a step of more than three times the median of the series, step_s; gap_s is its whole length. Of
--- counters and gauges: a source of deltas writes a silence as one row. is_reset: the counter began anew
--- after.
+-- A gap is a step of more than three times the median of the series, step_s; gap_s is its whole length,
+-- unread_s what is longer than a usual step, as in query coverage_by_host. Of counters and gauges: a source
+-- of deltas writes a silence as one row. is_reset: the counter began anew after.
 with covered as (
     select *
     from series_coverage(
@@ -50,6 +50,7 @@ select
     steps.t_ns as end_ns,
     steps.step_ns / 1e9 as gap_s,
     usual.step_s,
+    steps.step_ns / 1e9 - usual.step_s as unread_s,
     (steps.flags & 1) != 0 as is_reset
 from steps
 inner join usual on steps.series_id = usual.series_id

@@ -10,38 +10,17 @@
 -- One row a time range that offbeat analyze closed, and the last for the present one; of the series that
 -- carry the job alone, as it is placed now, the periodic one known best in that range. is_changed: its status
 -- is another, or its period differs by more than period_frac and the 95 % intervals before and now do not
--- meet, as offbeat analyze --every tells changes; before_period_s is that of the range before. Null for the
--- first range.
+-- meet, as offbeat analyze --every tells changes; before_period_s is that of the range before, which is the
+-- closed one that ended last when this one began: the present of a wide window can begin before the newest
+-- closed range has ended. Null for the first range.
 with ranges as (
     select
-        series_id,
-        from_ns,
-        to_ns,
-        status,
-        period_s,
-        period_low_s,
-        period_high_s,
-        confidence,
-        jitter_frac,
-        mean_bps,
-        peak_bps,
-        duty_frac,
+        *,
         false as is_present
     from profile_history
-    union all
+    union all by name
     select
-        series_id,
-        from_ns,
-        to_ns,
-        status,
-        period_s,
-        period_low_s,
-        period_high_s,
-        confidence,
-        jitter_frac,
-        mean_bps,
-        peak_bps,
-        duty_frac,
+        *,
         true as is_present
     from profiles
     where from_ns is not null and to_ns is not null
@@ -69,15 +48,28 @@ known as (
         ) = 1
 ),
 
+closed as (
+    select
+        job_id,
+        to_ns,
+        status,
+        period_s,
+        coalesce(period_low_s, period_s) as low_s,
+        coalesce(period_high_s, period_s) as high_s
+    from known
+    where not is_present
+    qualify row_number() over (partition by job_id, to_ns order by from_ns desc) = 1
+),
+
 compared as (
     select
-        *,
-        lag(status) over in_time as before_status,
-        lag(period_s) over in_time as before_period_s,
-        lag(coalesce(period_low_s, period_s)) over in_time as before_low_s,
-        lag(coalesce(period_high_s, period_s)) over in_time as before_high_s
+        known.*,
+        closed.status as before_status,
+        closed.period_s as before_period_s,
+        closed.low_s as before_low_s,
+        closed.high_s as before_high_s
     from known
-    window in_time as (partition by job_id order by is_present, from_ns)
+    asof left join closed on known.job_id = closed.job_id and known.from_ns >= closed.to_ns
 ),
 
 judged as (

@@ -3,11 +3,11 @@
 -- params: since time = null: reads from this time on, in UTC or with an offset, such as 2026-11-30T08:00
 -- params: until time = null: reads up to this time, such as 2026-11-30T10:00+02:00
 -- returns: series_id, host, device, port, direction, metric, layer, n_samples, first_ns, last_ns, span_s,
---   step_s, n_gaps, gap_s, longest_gap_s, n_missed, n_resets, n_flagged
+--   step_s, n_gaps, unread_s, longest_gap_s, n_missed, n_resets, n_flagged
 -- order: host, device, port, direction, metric, layer, series_id
 --
--- step_s is the median time between reads, to 1 %, and a gap a step of more than three times that; see
--- function series_coverage. A series without a read has n_samples 0.
+-- step_s is the median time between reads, to 1 %, a gap a step of more than three times that, and unread_s
+-- by how much gaps are longer than it; see function series_coverage. A series without a read has n_samples 0.
 with covered as (
     select *
     from series_coverage(
@@ -29,7 +29,7 @@ select
     (covered.last_ns - covered.first_ns) / 1e9 as span_s,
     covered.step_s,
     covered.n_gaps,
-    covered.gap_s,
+    covered.unread_s,
     covered.longest_gap_s,
     coalesce(covered.n_missed, 0) as n_missed,
     coalesce(covered.n_resets, 0) as n_resets,

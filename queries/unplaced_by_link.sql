@@ -22,7 +22,7 @@ measured as (
         direction,
         capacity_bps,
         sum(bytes) * 8e9 / sum(load_ns) as mean_bps
-    from link_loads((select span.from_ns from span), (select span.to_ns from span))
+    from link_loads((select span.from_ns from span), (select span.to_ns from span), bin_s := 0)
     where $link_id is null or link_id = $link_id
     group by link_id, direction, capacity_bps
 ),

@@ -2,19 +2,25 @@
 -- params: link_id text = null: only this link
 -- params: since time = null: reads from this time on, in UTC or with an offset, such as 2026-11-30T08:00
 -- params: until time = null: reads up to this time, such as 2026-11-30T10:00+02:00
--- returns: link_id, direction, tier, capacity_bps, layer, observed_s, unknown_s, mean_frac, p50_frac,
---   p90_frac, p95_frac, p99_frac, max_frac, full_frac
+-- params: bin_s real = 1: time over which utilisation is a mean; 0: the reads' own windows
+-- returns: link_id, direction, tier, capacity_bps, layer, refresh_s, observed_s, unknown_s, mean_frac,
+--   p50_frac, p90_frac, p95_frac, p99_frac, max_frac, full_frac
 -- order: p99_frac desc nulls last, link_id, direction
 --
--- A part of the capacity: p90_frac was not exceeded in nine tenths of the time, by means over the reads' own
--- windows (shorter reads show higher peaks, above 1 where the time of a read is less exact than its window is
--- short), to a thousandth of the capacity. full_frac: the part of the time
--- at 95 % or more. unknown_s: time in which it is not known when the bytes moved. Null without a capacity.
--- See function link_loads.
+-- A part of the capacity: p90_frac was not exceeded in nine tenths of the time, by means over bin_s, or over
+-- the reads' own windows where these are longer, to a thousandth of the capacity; shorter bins show higher
+-- peaks. full_frac: the part of the time at 95 % or more. unknown_s: time in which it is not known when the
+-- bytes moved, or of which too little was read for a mean. Null without a capacity.
+--
+-- refresh_s: the interval at which the counter itself is copied, whose ticks are used then. Null where none
+-- was found, or no analysis has looked for one: of a counter copied more slowly than it is read, percentiles
+-- are then wrong by up to an interval's bytes in each bin: make bins of many. See function link_loads.
 with loads as (
     select *
     from link_loads(
-        (select epoch_ns(cast($since as timestamp_ns))), (select epoch_ns(cast($until as timestamp_ns)))
+        (select epoch_ns(cast($since as timestamp_ns))),
+        (select epoch_ns(cast($until as timestamp_ns))),
+        bin_s := $bin_s
     )
 ),
 
@@ -34,6 +40,7 @@ select
     links.tier,
     ranked.capacity_bps,
     ranked.layer,
+    max(ranked.refresh_s) as refresh_s,
     cast(sum(ranked.load_ns) as bigint) / 1e9 as observed_s,
     coalesce(cast(sum(ranked.load_ns) filter (where ranked.load_permille is null) as bigint), 0) / 1e9
         as unknown_s,

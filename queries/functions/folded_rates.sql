@@ -1,22 +1,23 @@
 -- purpose: a series' rate over a typical iteration: its windows laid over one another by a period
 -- params: series integer: its series_id
--- params: period_s real: the iteration period
+-- params: iteration_s real: the iteration period
 -- params: n_bins integer = 48: parts of an iteration
--- params: anchor_ns integer = 0: when an iteration begins, such as profiles.anchor_ns
+-- params: begin_ns integer = 0: when an iteration begins, such as profiles.anchor_ns
 -- returns: i_bin integer, phase_s real (start of the bin), mean_bps real, known_s real (time observed): no
 --   rows if an argument is null or the period not positive; bins that were never observed have no row
 -- example: from folded_rates(1234, 0.255, n_bins := 100)
 --
 -- The bytes of a window are spread evenly over it, so that none are lost. Windows whose rate is not known are
 -- left out, and those longer than half a period, in which phases cannot be told.
-create macro folded_rates(series, period_s, n_bins := 48, anchor_ns := 0) as table
+-- DuckDB has no parameter with the name of a column of the files read, hence iteration_s and begin_ns.
+create macro folded_rates(series, iteration_s, n_bins := 48, begin_ns := 0) as table
     with folding as (
         select
-            period_s * 5e8 as longest_ns,
-            period_s * 1e9 / n_bins as bin_ns,
+            iteration_s * 5e8 as longest_ns,
+            iteration_s * 1e9 / n_bins as bin_ns,
             n_bins as n_slots,
-            anchor_ns as zero_ns
-        where period_s > 0 and n_bins > 0
+            begin_ns as zero_ns
+        where iteration_s > 0 and n_bins > 0
     ),
 
     chosen as (

@@ -11,6 +11,11 @@
 -- bytes came in its own window, or since the read before where that is not known; a gauge of bytes/s is taken
 -- for the mean of such a window.
 --
+-- A counter that is copied by a clock of its own moves when that ticks, not when it is read. Where offbeat
+-- analyze has found such a clock, windows are between ticks (function counter_ticks), and refresh_s is its
+-- interval. Elsewhere, as in what is not analysed yet, windows are between reads and refresh_s is null; of a
+-- counter copied more slowly than it is read they have nothing in one window and too much in the next.
+--
 -- Filters on series_id, or on what names a series, are applied before anything is sorted; one on the time of
 -- view rates is not, hence this function.
 create macro rates_between(first_ns, last_ns) as table
@@ -32,6 +37,20 @@ create macro rates_between(first_ns, last_ns) as table
             or (unit = 'bytes/s' and kind = 'gauge')
     ),
 
+    clocked as (
+        select series_id from clocks(first_ns, last_ns)
+    ),
+
+    unclocked as (
+        select
+            series_id,
+            kind
+        from byte_series
+        where
+            kind = 'gauge'
+            or series_id not in (select clocked.series_id from clocked)
+    ),
+
     reads as (
         select
             series_id,
@@ -46,8 +65,8 @@ create macro rates_between(first_ns, last_ns) as table
             and t_ns >= coalesce(first_ns, -9223372036854775807)
             and t_ns <= coalesce(last_ns, 9223372036854775807)
             and series_id in (
-                select byte_series.series_id from byte_series
-                where byte_series.kind != 'delta'
+                select unclocked.series_id from unclocked
+                where unclocked.kind != 'delta'
             )
         qualify
             lead(t_ns) over (partition by series_id order by t_ns, epoch, value, flags) is distinct from t_ns
@@ -66,10 +85,32 @@ create macro rates_between(first_ns, last_ns) as table
             and t_ns >= coalesce(first_ns, -9223372036854775807)
             and t_ns <= coalesce(last_ns, 9223372036854775807)
             and series_id in (
-                select byte_series.series_id from byte_series
-                where byte_series.kind = 'delta'
+                select unclocked.series_id from unclocked
+                where unclocked.kind = 'delta'
             )
         group by series_id, t_ns
+    ),
+
+    timed as (
+        select
+            series_id,
+            t_ns,
+            window_ns,
+            value, -- noqa: RF04
+            flags,
+            epoch,
+            cast(null as double) as refresh_s
+        from reads
+        union all
+        select
+            series_id,
+            t_ns,
+            0 as window_ns,
+            value, -- noqa: RF04
+            flags,
+            epoch,
+            refresh_s
+        from counter_ticks(first_ns, last_ns)
     ),
 
     neighbours as (
@@ -82,7 +123,7 @@ create macro rates_between(first_ns, last_ns) as table
             lag(value, 2) over in_time as second_value,
             lag(epoch, 2) over in_time as second_epoch,
             lead(value) over in_time as after_value
-        from reads
+        from timed
         window in_time as (partition by series_id order by t_ns)
     ),
 
@@ -125,6 +166,7 @@ create macro rates_between(first_ns, last_ns) as table
             window_ns,
             value,
             flags,
+            refresh_s,
             case when is_after_bad then second_value else before_value end as base_value,
             t_ns - case when is_after_bad then second_ns else before_ns end as since_ns,
             epoch > case when is_after_bad then second_epoch else before_epoch end as is_new_epoch
@@ -149,6 +191,7 @@ create macro rates_between(first_ns, last_ns) as table
             flags,
             case when kind = 'gauge' and window_ns > 0 then window_ns else since_ns end as step_ns,
             case when kind = 'gauge' or is_new_epoch then value else counted end as amount,
+            refresh_s,
             kind = 'gauge' as is_per_s,
             kind = 'counter' and (is_new_epoch or counted_bps is null) as is_unknown
         from moved
@@ -162,6 +205,7 @@ create macro rates_between(first_ns, last_ns) as table
                 else t_ns - lag(t_ns) over (partition by series_id order by t_ns)
             end as step_ns,
             step_bytes as amount,
+            cast(null as double) as refresh_s,
             false as is_per_s,
             false as is_unknown
         from deltas
@@ -186,7 +230,8 @@ create macro rates_between(first_ns, last_ns) as table
             when steps.is_per_s then steps.amount * 8.0
             else steps.amount * 8e9 / steps.step_ns
         end as rate_bps,
-        steps.flags
+        steps.flags,
+        steps.refresh_s
     from steps
     inner join byte_series on steps.series_id = byte_series.series_id
     where steps.step_ns > 0

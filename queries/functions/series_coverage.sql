@@ -2,10 +2,10 @@
 -- params: first_ns integer: reads from here on; null: from the first
 -- params: last_ns integer: reads up to here; null: to the last
 -- returns: series_id, n_samples, first_ns, last_ns, step_s (median time between reads, to 1 %), n_gaps,
---   gap_s, longest_gap_s (longest step), n_missed, n_resets, n_flagged; a series without a read has no row
+--   unread_s, longest_gap_s (longest step), n_missed, n_resets, n_flagged; a series without a read has no row
 -- example: from series_coverage(null, null) where n_gaps > 0
 --
--- A gap is a step of more than three times the median; gap_s is by how much gaps are longer than a usual
+-- A gap is a step of more than three times the median; unread_s is by how much gaps are longer than a usual
 -- step. Gaps are null for a series of deltas, whose source writes a silence as one row. Steps are counted in
 -- bins of 1 %, so that memory does not grow with their number.
 create macro series_coverage(first_ns, last_ns) as table
@@ -71,7 +71,7 @@ create macro series_coverage(first_ns, last_ns) as table
                 sum(bins.sum_ns - bins.n_reads * medians.step_ns)
                 filter (where bins.i_bin > medians.i_median + 110),
                 0
-            ) / 1e9 as gap_s,
+            ) / 1e9 as unread_s,
             max(bins.longest_ns) / 1e9 as longest_gap_s,
             cast(sum(bins.n_missed) as bigint) as n_missed,
             cast(sum(bins.n_resets) as bigint) as n_resets,
@@ -88,7 +88,7 @@ create macro series_coverage(first_ns, last_ns) as table
         totals.to_ns as last_ns,
         totals.step_ns / 1e9 as step_s,
         case when series.kind != 'delta' then totals.n_gaps end as n_gaps,
-        case when series.kind != 'delta' then totals.gap_s end as gap_s,
+        case when series.kind != 'delta' then totals.unread_s end as unread_s,
         totals.longest_gap_s,
         totals.n_missed,
         totals.n_resets,

@@ -5,17 +5,18 @@
 --   over_bytes
 -- order: none
 --
--- Demand is what series_id of view link_jobs carried, in this direction where it is measured, each job
--- at most the capacity, since one job alone is no contention. over_bytes therefore arrived faster than
--- the link sends because jobs met, and had to queue; where congestion control throttles the jobs, they
--- are few, and the time shared tells more.
+-- Of the jobs of which it is known when they are Up, n_jobs, where these are two or more; of others see
+-- uncounted_jobs of query contention_by_link. Demand is what series_id of view link_jobs carried, in this
+-- direction where it is measured, each job at most the capacity, since one job alone is no contention.
+-- over_bytes therefore arrived faster than the link sends because jobs met, and had to queue; where
+-- congestion control throttles the jobs, they are few, and the time shared tells more.
 --
--- Ports are read at different times: their bytes are spread evenly over each read's window into common bins
--- (t_ns is the end of one) of 1, 2 or 5 times a power of ten, at most a fiftieth of the link's shortest
--- period. A job is Up in a bin above its threshold of view series_bursts, and in pauses of at most three
--- bins between such bins. Bins in which a job was not observed, and windows longer than half a period, in
--- which phases cannot be told, are left out, as are links on which one of the jobs has no period, since
--- it is not known when it is Up.
+-- Ports are read at different times: their bytes are spread over each window of view series_bursts into
+-- common bins (t_ns is the end of one) of 1, 2 or 5 times a power of ten, at most a fiftieth of the link's
+-- shortest period: evenly, but a window longer than a bin that is the first or last of a burst is cut into a
+-- part at the rate of the window outside and the rest at the rate inside. A job is Up in a bin above its
+-- threshold of view series_bursts, and in pauses of at most three bins between such bins. Bins in which a job
+-- was not observed, and windows longer than half a period, in which phases cannot be told, are left out.
 with shared as (
     select
         link_id,
@@ -23,8 +24,9 @@ with shared as (
         count(*) as n_jobs,
         min(period_s) * 1e9 / 50 as widest_ns
     from link_jobs
+    where is_counted
     group by link_id, direction
-    having count(*) > 1 and count(period_s) = count(*)
+    having count(*) > 1
 ),
 
 scales as (
@@ -51,6 +53,7 @@ crossings as (
         link_jobs.demand_frac
     from scales
     inner join link_jobs on scales.link_id = link_jobs.link_id and scales.direction = link_jobs.direction
+    where link_jobs.is_counted
 ),
 
 wanted as (
@@ -61,24 +64,104 @@ wanted as (
     from crossings
 ),
 
-cut as (
+windows as (
     select
-        wanted.series_id,
+        series_id,
+        t_ns - window_ns as start_ns,
+        t_ns as end_ns,
+        rate_bps,
+        up_bps,
+        burst_bps,
+        case when lag(t_ns) over in_time = t_ns - window_ns then lag(rate_bps) over in_time end
+            as before_bps,
+        case when lead(t_ns - window_ns) over in_time = t_ns then lead(rate_bps) over in_time end
+            as after_bps,
+        lag(is_up, 2) over in_time as is_long_before,
+        lead(is_up, 2) over in_time as is_long_after
+    from series_bursts
+    where rate_bps is not null and series_id in (select wanted.series_id from wanted)
+    window in_time as (partition by series_id order by t_ns)
+),
+
+leveled as (
+    select
+        *,
+        before_bps <= up_bps and after_bps > up_bps as is_first,
+        before_bps > up_bps and after_bps <= up_bps as is_last,
+        least(before_bps, after_bps) as outside_bps,
+        -- A burst of which every window is one of its ends shows its rate in none.
+        case
+            when
+                case when before_bps < after_bps then is_long_after else is_long_before end
+                then greatest(before_bps, after_bps)
+            else greatest(before_bps, after_bps, burst_bps)
+        end as inside_bps
+    from windows
+),
+
+ended as (
+    select
+        leveled.*,
         wanted.period_s,
         wanted.bin_ns,
-        series_bursts.t_ns - series_bursts.window_ns as start_ns,
-        series_bursts.t_ns as end_ns,
-        series_bursts.rate_bps,
-        series_bursts.up_bps,
-        unnest(
-            range(
-                (series_bursts.t_ns - series_bursts.window_ns) // wanted.bin_ns,
-                (series_bursts.t_ns - 1) // wanted.bin_ns + 1
-            )
-        ) as i_bin
+        case
+            when
+                leveled.end_ns - leveled.start_ns > wanted.bin_ns
+                and (leveled.is_first or leveled.is_last)
+                and leveled.rate_bps > leveled.outside_bps
+                and leveled.rate_bps < leveled.inside_bps
+                then cast(
+                    (leveled.end_ns - leveled.start_ns) * (leveled.rate_bps - leveled.outside_bps)
+                    / (leveled.inside_bps - leveled.outside_bps) as bigint
+                )
+        end as inside_ns
     from wanted
-    inner join series_bursts on wanted.series_id = series_bursts.series_id
-    where series_bursts.rate_bps is not null and series_bursts.window_ns < wanted.period_s * 5e8
+    inner join leveled on wanted.series_id = leveled.series_id
+    where leveled.end_ns - leveled.start_ns < wanted.period_s * 5e8
+),
+
+parts as (
+    select
+        series_id,
+        period_s,
+        bin_ns,
+        up_bps,
+        end_ns - start_ns > bin_ns as is_coarse,
+        unnest(
+            case
+                when inside_ns is null then [row(start_ns, end_ns, rate_bps)]
+                when is_first
+                    then [
+                        row(start_ns, end_ns - inside_ns, outside_bps),
+                        row(end_ns - inside_ns, end_ns, inside_bps)
+                    ]
+                else [
+                    row(start_ns, start_ns + inside_ns, inside_bps),
+                    row(start_ns + inside_ns, end_ns, outside_bps)
+                ]
+            end
+        ) as part
+    from ended
+),
+
+named as (
+    select
+        series_id,
+        period_s,
+        bin_ns,
+        up_bps,
+        is_coarse,
+        part[1] as start_ns,
+        part[2] as end_ns,
+        part[3] as rate_bps
+    from parts
+),
+
+cut as (
+    select
+        *,
+        unnest(range(start_ns // bin_ns, (end_ns - 1) // bin_ns + 1)) as i_bin
+    from named
 ),
 
 covered as (
@@ -91,7 +174,8 @@ covered as (
 pieces as (
     select
         *,
-        cast(round(rate_bps * overlap_ns / 1e9) as bigint) as bits
+        cast(round(rate_bps * overlap_ns / 1e9) as bigint) as bits,
+        case when rate_bps > up_bps or not is_coarse then overlap_ns else 0 end as up_ns
     from covered
 ),
 
@@ -102,7 +186,9 @@ job_bins as (
         bin_ns,
         i_bin,
         sum(bits) * 1e9 / bin_ns as rate_bps,
-        case when sum(bits) * 1e9 / bin_ns > any_value(up_bps) then i_bin end as i_busy
+        case
+            when sum(bits) * 1e9 / bin_ns > any_value(up_bps) and 2 * sum(up_ns) >= bin_ns then i_bin
+        end as i_busy
     from pieces
     group by series_id, period_s, bin_ns, i_bin
     having sum(overlap_ns) = bin_ns

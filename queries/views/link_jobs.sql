@@ -1,7 +1,7 @@
 -- purpose: the jobs whose traffic crosses each link and direction, with the demand that each puts on it
 -- params: none
 -- returns: link_id, direction, capacity_bps, tier, job_id, series_id, load_frac, status, period_s,
---   duty_frac, mean_bps, peak_bps, is_measured, demand_frac
+--   duty_frac, mean_bps, peak_bps, is_measured, demand_frac, is_counted
 -- order: none
 --
 -- series_id counts the job's traffic in this direction where is_measured (view link_counters); else the job
@@ -9,6 +9,7 @@
 -- peak_bps are of series_id, the rates as demands on the link: demand_frac is the demand over the rate of
 -- series_id. load_frac is the demand over the rate of the job's best-known series if every rank sends
 -- alike, and period_s is that of the job. A job without a counter of its own has nulls.
+-- is_counted: it is known when the job is Up.
 with counted as (
     select
         paths.link_id,
@@ -42,7 +43,9 @@ select
     profiles.mean_bps * counted.demand_frac as mean_bps,
     profiles.peak_bps * counted.demand_frac as peak_bps,
     counted.is_measured,
-    counted.demand_frac
+    counted.demand_frac,
+    coalesce(profiles.status = 'periodic', false)
+    and coalesce(counted.period_s, profiles.period_s) is not null as is_counted
 from counted
 inner join links on counted.link_id = links.link_id
 left join profiles on counted.series_id = profiles.series_id

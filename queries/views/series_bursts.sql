@@ -1,14 +1,16 @@
 -- purpose: every window of the time in which a series was analysed, and whether it was Up
 -- params: none
--- returns: series_id, t_ns, window_ns, bytes, rate_bps, up_bps, is_up
+-- returns: series_id, t_ns, window_ns, bytes, rate_bps, up_bps, is_up, burst_bps
 -- order: none
 --
 -- Up is above up_bps, a tenth of the way from the fastest Down phase to the slowest Up phase of the series'
--- profile; null for one without phases. A burst pauses between packets: in short windows is_up flickers.
+-- profile, burst_bps; null for one without phases. A burst pauses between packets: in short windows is_up
+-- flickers.
 with span as (
     select
         min(from_ns) as from_ns,
-        max(to_ns) as to_ns
+        -- A tick is read after it, up to one interval of the counter's clock.
+        max(to_ns) + cast(coalesce(max(refresh_s), 0) * 1e9 as bigint) as to_ns
     from profiles
 ),
 
@@ -28,7 +30,8 @@ select
     rates.bytes,
     rates.rate_bps,
     thresholds.down_bps + (thresholds.burst_bps - thresholds.down_bps) / 10 as up_bps,
-    rates.rate_bps > thresholds.down_bps + (thresholds.burst_bps - thresholds.down_bps) / 10 as is_up
+    rates.rate_bps > thresholds.down_bps + (thresholds.burst_bps - thresholds.down_bps) / 10 as is_up,
+    thresholds.burst_bps
 from profiles
 inner join
     rates_between((select span.from_ns from span), (select span.to_ns from span)) as rates

@@ -103,8 +103,10 @@ def test_a_job_seen_clear_of_the_others_was_not_hindered(shared_frac: float | No
 
 def test_the_overlap_of_a_recording_goes_to_its_link_and_direction() -> None:
     rows = [row("x", "backward", "A", 1.0), row("x", "backward", "B", 1.0), row("x", "forward", "A", 1.0)]
-    found = find_meetings(rows, overlaps=[{"link_id": "x", "direction": "backward", "shared_frac": 0.2}])
-    assert [one.shared_frac for one in found] == [0.2, None]
+    told = {"link_id": "x", "direction": "backward", "shared_frac": 0.2}
+    for uncounted_jobs, shared_frac in ((None, 0.2), ("B", None)):
+        found = find_meetings(rows, overlaps=[{**told, "uncounted_jobs": uncounted_jobs}])
+        assert [one.shared_frac for one in found] == [shared_frac, None]
 
 
 @pytest.mark.parametrize(("alone_s", "shared_s"), [(0.014, 0.2), (0.02, 0.188), (0.0, 0.228)])

@@ -25,7 +25,7 @@ def test_coverage_counts_reads_gaps_and_flags(tmp_path: Path) -> None:
         (row,) = database.run("samples_by_series", host="h1").to_pylist()
         assert database.run("samples_by_series", host="h2").num_rows == 0
     assert (row["n_samples"], row["span_s"], row["step_s"], row["longest_gap_s"]) == (5, 10.0, 1.0, 7.0)
-    assert (row["n_gaps"], row["gap_s"]) == (1, 6.0)
+    assert (row["n_gaps"], row["unread_s"]) == (1, 6.0)
     assert (row["n_missed"], row["n_resets"], row["n_flagged"]) == (1, 1, 2)
 
 
@@ -41,12 +41,12 @@ def test_a_host_is_covered_but_for_its_gaps_and_its_late_series(tmp_path: Path) 
         none = database.run("gaps_by_host", since="2026-11-30T00:53:30").num_rows
         part = database.run("coverage_by_host", host="h1", until="2026-11-30T00:53:22").to_pylist()
     assert (first["host"], first["n_series"], first["n_silent"], first["n_samples"]) == ("h1", 3, 0, 5 + 11 + 6)
-    assert (first["span_s"], first["n_gaps"], first["gap_s"], first["longest_gap_s"]) == (10.0, 1, 6.0, 7.0)
+    assert (first["span_s"], first["n_gaps"], first["unread_s"], first["longest_gap_s"]) == (10.0, 1, 6.0, 7.0)
     assert first["covered_frac"] == pytest.approx((4 + 10 + 5) / 30)
     assert str(first["first_at"]) == "2026-11-30 00:53:20"
     assert (second["host"], second["n_series"], second["n_silent"], second["covered_frac"]) == ("h2", 1, 1, None)
     assert (gap["device"], gap["start_ns"] - T0_NS, gap["end_ns"] - T0_NS) == ("eth0", 2 * 10**9, 9 * 10**9)
-    assert (gap["gap_s"], gap["step_s"], gap["is_reset"]) == (7.0, 1.0, False)
+    assert (gap["gap_s"], gap["step_s"], gap["unread_s"], gap["is_reset"]) == (7.0, 1.0, 6.0, False)
     assert none == 0
     assert [(row["n_samples"], row["n_gaps"]) for row in part] == [(6, 0)]
 
@@ -66,7 +66,7 @@ def test_coverage_is_that_of_pandas(tmp_path: Path) -> None:
         gaps = database.run("gaps_by_host").to_pylist()
     assert row["step_s"] == pytest.approx(median_ns / 1e9, rel=0.01)
     assert (row["n_gaps"], len(gaps)) == (len(lost), len(lost)) == (20, 20)
-    assert row["gap_s"] == pytest.approx(lost.sum() / 1e9, rel=0.01)
+    assert row["unread_s"] == pytest.approx(lost.sum() / 1e9, rel=0.01)
     assert [gap["gap_s"] for gap in gaps] == pytest.approx(sorted(gaps_ns.nlargest(20) / 1e9, reverse=True))
 
 
@@ -74,7 +74,7 @@ def test_a_silence_that_its_source_knows_of_is_no_gap(tmp_path: Path) -> None:
     flow = port("h", "eth0", "transmit", layer="capture", kind="delta")
     with open_lake(make_lake(tmp_path / "lake", {flow: GAPPY}).root) as database:
         (row,) = database.run("samples_by_series").to_pylist()
-        assert (row["n_gaps"], row["gap_s"], row["longest_gap_s"]) == (None, None, 7.0)
+        assert (row["n_gaps"], row["unread_s"], row["longest_gap_s"]) == (None, None, 7.0)
         assert database.run("gaps_by_host").num_rows == 0
 
 

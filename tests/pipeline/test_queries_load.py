@@ -23,12 +23,49 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 
 
 def test_percentiles_of_utilisation_are_those_of_time(database: Database) -> None:
-    row = only(database.run("utilisation_by_link", link_id="trunk").to_pylist(), direction="forward")
+    rows = database.run("utilisation_by_link", link_id="trunk", bin_s=0.05).to_pylist()
+    row = only(rows, direction="forward")
     # Of each 250 ms: 50 ms both jobs, 600 of 400 Mbit/s, 100 ms one of them, 300, and 100 ms neither.
     assert (row["p50_frac"], row["p90_frac"], row["p99_frac"], row["max_frac"]) == (0.75, 1.5, 1.5, 1.5)
     assert row["mean_frac"] == pytest.approx((50 * 600 + 100 * 300) / 250 / 400)
     assert row["full_frac"] == pytest.approx(0.2)
     assert (row["observed_s"], row["unknown_s"]) == (pytest.approx(20.0), 0.0)
+
+
+def test_a_wider_bin_has_the_mean_of_what_is_in_it(database: Database) -> None:
+    row = only(database.run("utilisation_by_link", link_id="trunk").to_pylist(), direction="forward")
+    assert (row["p50_frac"], row["max_frac"], row["full_frac"]) == (0.6, 0.6, 0.0)
+
+
+def test_neither_bins_nor_windows_across_them_lose_or_gain_a_byte(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    t_ns = T0_NS + np.sort(rng.choice(9_000_000_000, 900, replace=False))
+    value = np.cumsum(rng.integers(0, 10**7, t_ns.size))
+    root = tmp_path / "lake"
+    add_advice(root, make_lake(root, {port("sw1", "t1", "transmit"): (t_ns, value)}))
+    with open_lake(root) as opened:
+        for bin_s in (0, 0.001, 0.003, 0.7, 1, 60):
+            rows = opened.sql(f"from link_loads(null, null, bin_s := {bin_s})").to_pylist()
+            n_bytes, load_ns = (sum(row[name] for row in rows) for name in ("bytes", "load_ns"))
+            assert (n_bytes, load_ns) == (value[-1] - value[0], t_ns[-1] - t_ns[0])
+
+
+def test_the_noise_of_when_short_windows_end_is_no_load(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    t_ns = np.arange(0, 20_000_000_000, 1_000_000)
+    # The counter is read up to 0.4 ms after the time that is written down.
+    value = np.round((t_ns + rng.uniform(0, 4e5, t_ns.size)) * 399e6 / 8e9).astype(np.int64)
+    root = tmp_path / "lake"
+    add_advice(root, make_lake(root, {port("sw1", "t1", "transmit"): (T0_NS + t_ns, value)}))
+    with open_lake(root) as opened:
+        (binned,) = opened.run("utilisation_by_link").to_pylist()
+        (busiest,) = opened.run("links_by_load").to_pylist()
+        (read,) = opened.run("utilisation_by_link", bin_s=0).to_pylist()
+    assert (binned["max_frac"], busiest["p99_bps"]) == (
+        pytest.approx(0.998, abs=0.002),
+        pytest.approx(399e6, rel=0.002),
+    )
+    assert read["max_frac"] > 1.3
 
 
 def test_long_windows_count_for_as_long_as_they_are(tmp_path: Path) -> None:

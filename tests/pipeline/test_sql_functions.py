@@ -148,9 +148,7 @@ def test_rates_fold_to_the_shape_that_was_sent_and_lose_no_bytes(tmp_path: Path)
     series = port("h", "eth0", "transmit")
     lake = make_lake(tmp_path / "lake", {series: reads})
     with open_lake(lake.root) as opened:
-        rows = opened.sql(
-            f"from folded_rates({series.series_id}, 0.25, n_bins := 10, anchor_ns := {T0_NS})"
-        ).to_pylist()
+        rows = opened.sql(f"from folded_rates({series.series_id}, 0.25, n_bins := 10, begin_ns := {T0_NS})").to_pylist()
         none = opened.sql(f"from folded_rates({series.series_id}, null)").num_rows
     assert [row["i_bin"] for row in rows] == list(range(10))
     assert [row["phase_s"] for row in rows] == pytest.approx(np.arange(10) * 0.025)
@@ -178,7 +176,7 @@ def test_folding_is_that_of_a_brute_force_sum(tmp_path: Path) -> None:
             known_ns[ms % n_bins] += overlap
     with open_lake(make_lake(tmp_path / "lake", {series: (t_ns, value)}).root) as opened:
         rows = opened.sql(
-            f"from folded_rates({series.series_id}, {period_ns / 1e9}, n_bins := {n_bins}, anchor_ns := {T0_NS})"
+            f"from folded_rates({series.series_id}, {period_ns / 1e9}, n_bins := {n_bins}, begin_ns := {T0_NS})"
         ).to_pylist()
     assert [row["mean_bps"] for row in rows] == pytest.approx((bits / known_ns * 1e9).tolist())
 
