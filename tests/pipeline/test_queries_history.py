@@ -96,3 +96,20 @@ def test_history_and_what_analyze_tells_each_time_agree_on_what_a_change_is(tmp_
     assert [row["is_changed"] for row in strict][1]
     (tolerance,) = (one.default for one in find_query("history_by_job").params if one.name == "period_frac")
     assert tolerance == PERIOD_FRAC
+
+
+def test_a_wide_present_is_compared_with_the_range_that_had_ended_when_it_began(tmp_path: Path) -> None:
+    root = tmp_path / "lake"
+    lake = two_job_lake(root, duration_s=2.0)
+    add_advice(root, lake)
+    add_history(lake, "p1", [around(0.2), around(0.25)])
+    present = lake.read("profiles").to_pylist()
+    rows = [{**row, "from_ns": T0_NS - DAY_NS, "to_ns": T0_NS + DAY_NS} for row in present]
+    lake.replace_all({"profiles": pa.Table.from_pylist(rows, schema=lake.read("profiles").schema)})
+    with open_lake(root) as opened:
+        told = opened.run("history_by_job", job_id="A").to_pylist()
+    assert [(row["is_present"], row["before_period_s"], row["is_changed"]) for row in told] == [
+        (False, None, None),
+        (False, 0.2, True),
+        (True, 0.2, True),
+    ]
