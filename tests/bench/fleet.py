@@ -20,7 +20,7 @@ from profiler.store import Lake, Recording, Series
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Fleet", "write_fleet"]
+__all__ = ["HOSTS_PER_RECORDING", "T0_NS", "Fleet", "draw_host", "write_cluster", "write_fleet"]
 
 PORTS_PER_HOST: Final = 8
 HOSTS_PER_JOB: Final = 2
@@ -72,15 +72,22 @@ def write_fleet(root: Path, fleet: Fleet, *, seed: int = SEED) -> Path:
         key = hashlib.sha256(f"{fleet}/{seed}/{first}".encode()).hexdigest()
         with lake.writer(Recording(recording_id=key, source=f"fleet hosts {first}-", format="synthetic")) as writer:
             for i_host in range(first, min(first + HOSTS_PER_RECORDING, fleet.n_hosts)):
-                for series, t_ns, value in _host(fleet, i_host, seed=seed):
+                for series, t_ns, value in draw_host(fleet, i_host, seed=seed):
                     writer.write_samples(writer.add_series(series), t_ns, value)
+    return write_cluster(root, fleet)
+
+
+def write_cluster(root: Path, fleet: Fleet) -> Path:
+    """Write the file that tells of a fleet's links and jobs beside its lake, and return its path."""
     cluster = root.with_suffix(".toml")
     cluster.write_text("\n".join(_cluster(fleet)), encoding="utf-8")
     return cluster
 
 
-def _host(fleet: Fleet, i_host: int, *, seed: int) -> Iterator[tuple[Series, NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield each series of a host, its times and cumulative bytes."""
+def draw_host(
+    fleet: Fleet, i_host: int, *, seed: int = SEED
+) -> Iterator[tuple[Series, NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield each series of a host, its times (UTC epoch ns) and cumulative bytes."""
     job_rng = np.random.default_rng([seed, i_host // HOSTS_PER_JOB])
     edges_s, up_frac = _iterations(fleet, job_rng), float(job_rng.uniform(*UP_FRACS))
     n_ports = min(PORTS_PER_HOST, fleet.n_ports - i_host * PORTS_PER_HOST)

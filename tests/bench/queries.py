@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.sql import list_queries
-from profiler.store import Lake
+from tests.bench.steps import MB, OFFBEAT, scan_command
 from tests.bench.tables import layout
 from tests.data import ROOT
 
@@ -27,42 +27,39 @@ SCAN: Final = "bare scan"
 """Every column of the samples is read, and nothing but summed up."""
 VIEWS: Final = {"view rates, whole": "select count(*), sum(bytes) from rates"}
 KIB: Final = 1024
-MB: Final = 10**6
-_SCAN_CODE: Final = """
-import sys, duckdb
-duckdb.connect(config={"memory_limit": "1GB"}).execute(
-    "select count(*), sum(value), max(t_ns), max(window_ns), max(flags), max(epoch), max(series_id) "
-    "from read_parquet(?, hive_partitioning = false)", [sys.argv[1:]]).fetchall()
-"""
-_OFFBEAT: Final = (sys.executable, "-c", "from pipeline.cli.main import run; run()")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRun:
-    """What one query took; the peak is the resident set of the process, as wait4(2) tells it."""
+    """What one query took; the peak is the resident set of the process, as wait4(2) tells it.
+
+    ``load`` is the load average of the last minute when it ended; ``exit_code`` is not 0 if it failed.
+    """
 
     name: str
     wall_s: float
     cpu_s: float
     peak_bytes: int
     answer_bytes: int
+    load: float
+    exit_code: int
 
 
 def run_queries(lake: Path, names: Sequence[str] = ()) -> Iterator[QueryRun]:
     """Yield the bare scan, the whole of view rates, and each named query, or only some of these."""
-    files = [str(path) for path in Lake.open(lake).files("samples")]
-    yield _run(SCAN, [sys.executable, "-c", _SCAN_CODE, *files])
+    yield _run(SCAN, scan_command(lake))
     with tempfile.TemporaryDirectory() as made:
-        out = Path(made) / "answer.parquet"
         for name, statement in VIEWS.items():
-            yield _run(name, [*_OFFBEAT, "sql", "--lake", str(lake), statement, "--out", str(out), "--force"], out)
+            out = Path(made) / "view.parquet"
+            yield _run(name, [*OFFBEAT, "sql", "--lake", str(lake), statement, "--out", str(out)], out)
         for name in names or [query.name for query in list_queries()]:
-            yield _run(name, [*_OFFBEAT, "query", name, "--lake", str(lake), "--out", str(out), "--force"], out)
+            out = Path(made) / f"{name}.parquet"
+            yield _run(name, [*OFFBEAT, "query", name, "--lake", str(lake), "--out", str(out)], out)
 
 
 def queries_table(runs: Iterable[QueryRun]) -> str:
     """Return one row a run, with the ratio of its CPU time to that of the bare scan, which comes first."""
-    rows = [["query", "wall s", "CPU s", "times the scan", "peak MB", "answer KB"]]
+    rows = [["query", "wall s", "CPU s", "times the scan", "peak MB", "answer KB", "load", "exit"]]
     scan_s: float | None = None
     for run in runs:
         scan_s = run.cpu_s if scan_s is None else scan_s
@@ -74,6 +71,8 @@ def queries_table(runs: Iterable[QueryRun]) -> str:
                 f"{run.cpu_s / scan_s:.1f}",
                 f"{run.peak_bytes / MB:.0f}",
                 f"{run.answer_bytes / 1000:.1f}",
+                f"{run.load:.1f}",
+                str(run.exit_code),
             ]
         )
     return layout(rows)
@@ -81,17 +80,17 @@ def queries_table(runs: Iterable[QueryRun]) -> str:
 
 def _run(name: str, command: Sequence[str], out: Path | None = None) -> QueryRun:
     began_s = time.perf_counter()
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
     return QueryRun(
         name=name,
         wall_s=time.perf_counter() - began_s,
         cpu_s=usage.ru_utime + usage.ru_stime,
         peak_bytes=usage.ru_maxrss * KIB,
-        answer_bytes=0 if out is None else out.stat().st_size,
+        answer_bytes=out.stat().st_size if out is not None and out.exists() else 0,
+        load=os.getloadavg()[0],
+        exit_code=process.returncode,
     )
 
 
@@ -101,7 +100,7 @@ def main() -> None:
     parser.add_argument("lake", type=Path)
     parser.add_argument("--query", action="append", default=[])
     arguments = parser.parse_args()
-    print(queries_table(run_queries(arguments.lake, arguments.query)))  # noqa: T201
+    sys.stdout.write(queries_table(run_queries(arguments.lake, arguments.query)) + "\n")
 
 
 if __name__ == "__main__":
