@@ -21,7 +21,7 @@ from profiler.store.reading import RESTORE
 from profiler.store.remote.faults import told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from profiler.store.remote.address import RemotePath
 
@@ -32,13 +32,19 @@ _SEALED: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class ObjectFiles(AbstractFileSystem):  # type: ignore[misc] # fsspec has no types
-    """Sealed objects by their names, which are never asked of the bucket: the manifest tells them and their sizes."""
+    """Sealed objects by their names, which are never asked of the bucket: the manifest tells them and their sizes.
 
-    protocol = ("s3", "gs")
+    Parameters
+    ----------
+    paths
+        Objects of one bucket, at least one.
+    """
+
     cachable = False
 
-    def __init__(self, paths: Iterable[RemotePath]) -> None:
+    def __init__(self, paths: Sequence[RemotePath]) -> None:
         super().__init__()
+        self.protocol = paths[0].bucket.scheme
         self._paths = {path.inside: path for path in paths}
 
     def glob(self, path: str, **_: Any) -> list[str]:  # noqa: ANN401
@@ -47,7 +53,7 @@ class ObjectFiles(AbstractFileSystem):  # type: ignore[misc] # fsspec has no typ
 
     def exists(self, path: str, **_: Any) -> bool:  # noqa: ANN401
         """Return whether the lake has such an object."""
-        return self._strip_protocol(path) in self._paths
+        return _inside(path) in self._paths
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:  # noqa: ANN401
         """Return name, size and kind of an object."""
@@ -68,7 +74,7 @@ class ObjectFiles(AbstractFileSystem):  # type: ignore[misc] # fsspec has no typ
         return _ObjectFile(self._known(path), n_bytes=self.info(path)["size"])
 
     def _known(self, path: str) -> RemotePath:
-        name = self._strip_protocol(path)
+        name = _inside(path)
         if name not in self._paths:
             raise FileNotFoundError(f"{path}: not of this lake")
         return self._paths[name]
@@ -109,6 +115,11 @@ class _ObjectFile:
 
     def close(self) -> None:
         """Do nothing: each read is a request of its own."""
+
+
+def _inside(path: str) -> str:
+    """Return bucket and key of what DuckDB names with its scheme or without."""
+    return path.rpartition("://")[2]
 
 
 def _read(path: RemotePath, start: int, n_bytes: int) -> bytes:

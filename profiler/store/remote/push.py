@@ -24,7 +24,7 @@ from profiler.store.reading import RESTORE, listed
 from profiler.store.remote.address import RemotePath, locate
 from profiler.store.remote.faults import explained
 from profiler.store.remote.filesystems import IO_THREADS, filesystem
-from profiler.store.remote.snapshot import LOG_SUFFIX, fetch
+from profiler.store.remote.snapshot import LOG_SUFFIX, TornManifest, fetch
 from profiler.store.sealer import SWEEP_AFTER_S
 from profiler.units import NS_PER_S
 
@@ -79,11 +79,11 @@ def push(
     with tempfile.TemporaryDirectory(prefix="offbeat-push-") as folder:
         copy = Path(folder)
         n_bytes = _copied(root, copy)
-        replaced = _replaced(place, copy, counting=n_bytes)
+        replaced = _replaced(place, copy, counting=n_bytes, now_ns=now_ns)
         there = {path.below(place): path.n_bytes for table in TABLES for path in listed(place / table)}
         missing = [root / path for path, size in n_bytes.items() if there.get(path) != size]
         stale = {path for path, since_ns in replaced.items() if since_ns < now_ns - SWEEP_AFTER_S * NS_PER_S}
-        _note(copy, {path: since_ns or now_ns for path, since_ns in replaced.items() if path not in stale})
+        _note(copy, {path: since_ns for path, since_ns in replaced.items() if path not in stale})
 
         def send(path: Path) -> None:
             name = str(path.relative_to(root))
@@ -107,8 +107,8 @@ def _copied(root: Path, folder: Path) -> dict[str, int]:
         return {entry.path: entry.n_bytes for entry in copy.entries()}
 
 
-def _replaced(place: RemotePath, copy: Path, *, counting: Mapping[str, int]) -> dict[str, int]:
-    """Return what an earlier copy has that counts no more, and since when; 0 for from now on.
+def _replaced(place: RemotePath, copy: Path, *, counting: Mapping[str, int], now_ns: int) -> dict[str, int]:
+    """Return what an earlier copy has that counts no more, and since when; of a torn one that is not known.
 
     Raises
     ------
@@ -119,10 +119,13 @@ def _replaced(place: RemotePath, copy: Path, *, counting: Mapping[str, int]) -> 
     with explained(manifest):
         if not manifest.exists():
             return {}
-    fetch(manifest)
+    try:
+        fetch(manifest)
+    except TornManifest:
+        return {}
     with Manifest(place, mode="ro") as there, Manifest(copy, mode="ro") as ours:
         inputs, known = _inputs(there), _inputs(ours)
-        gone = {entry.path: 0 for entry in there.entries()} | there.replaced()
+        gone = {entry.path: now_ns for entry in there.entries()} | there.replaced()
     if not inputs <= known:
         raise UsageError(
             f"{place}: has another lake, with {len(inputs - known)} recordings that this one lacks; give another folder"

@@ -24,7 +24,7 @@ from profiler.store.remote.filesystems import filesystem
 if TYPE_CHECKING:
     from profiler.store.remote.address import RemotePath
 
-__all__ = ["LOG_SUFFIX", "Version", "fetch", "snapshot"]
+__all__ = ["LOG_SUFFIX", "TornManifest", "Version", "fetch", "snapshot"]
 
 LOG_SUFFIX: Final = "-wal"
 """What SQLite adds to the name of a database for that of its log."""
@@ -36,6 +36,10 @@ _UNSURE: Final = (
 
 Version: TypeAlias = tuple[tuple[str, ...], ...]
 """What tells one state of the manifest and its log from another."""
+
+
+class TornManifest(LakeError):  # noqa: N818 - a state of what was copied
+    """A manifest that is damaged, or has the log of another one beside it: to be copied again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ def _version(manifest: RemotePath) -> Version:
     if log is None or not log.size:
         return (_told(own, manifest),)
     if log.mtime_ns < own.mtime_ns:
-        raise LakeError(
+        raise TornManifest(
             f"{manifest}{LOG_SUFFIX}: older than {manifest.name}, so of another copy of it; delete this object, or "
             "copy the lake again with offbeat lake LAKE --push"
         )
@@ -135,7 +139,7 @@ def _download(manifest: RemotePath, *, with_log: bool) -> bytes:
                 database.execute("pragma journal_mode = delete")
                 damages = [text for (text,) in database.execute("pragma integrity_check(1)")]
                 if damages != ["ok"]:
-                    raise LakeError(f"{manifest}: damaged ({damages[0]}): {_UNSURE}")
+                    raise TornManifest(f"{manifest}: damaged ({damages[0]}): {_UNSURE}")
                 return database.serialize()
         except sqlite3.Error as error:
-            raise LakeError(f"{manifest}: {error}: not the manifest of a lake, or {_UNSURE}") from error
+            raise TornManifest(f"{manifest}: {error}: not the manifest of a lake, or {_UNSURE}") from error
