@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from profiler.importers.hosts import Held
 from profiler.store.ordering import Ordered, in_order
 from profiler.store.series import Series
+from profiler.store.writer import LakeWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Counters", "MemorySink", "Sink"]
+__all__ = ["Counters", "MemorySink", "Rows", "Sink", "write_mixed"]
 
 Counters = list[tuple[Series, NDArray[np.int64], NDArray[np.int64], NDArray[np.uint16]]]
 """Series with times (ns, increasing), values and flags; bytes of a delta's ``value[i]`` came after ``t_ns[i - 1]``."""
@@ -40,6 +41,40 @@ class Sink(Protocol):
 
     def write_flows(self, flows: pa.Table) -> object:
         """Take rows of table ``flows``."""
+
+
+def write_mixed(sink: Sink, series_ids: NDArray[np.uint64], samples: Rows) -> None:
+    """Write samples of many series, those of one after those of another; a lake takes them all at once.
+
+    Parameters
+    ----------
+    sink
+        Knows the series.
+    series_ids
+        Of each sample, shape (n_samples,).
+    samples
+        What it is of.
+    """
+    t_ns, value, window_ns, flags = samples
+    if isinstance(sink, LakeWriter):
+        sink.write_mixed(series_ids, t_ns, value, window_ns=window_ns, flags=flags)
+        return
+    edges = (np.flatnonzero(series_ids[1:] != series_ids[:-1]) + 1).tolist()
+    for start, stop in zip([0, *edges], [*edges, series_ids.size], strict=True):
+        if stop > start:
+            rows = slice(start, stop)
+            sink.write_samples(
+                int(series_ids[start]), t_ns[rows], value[rows], window_ns=window_ns[rows], flags=flags[rows]
+            )
+
+
+class Rows(NamedTuple):
+    """Columns of samples, shape (n_samples,)."""
+
+    t_ns: NDArray[np.int64]
+    value: NDArray[np.int64]
+    window_ns: NDArray[np.int32]
+    flags: NDArray[np.uint16]
 
 
 class MemorySink:

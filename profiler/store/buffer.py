@@ -134,6 +134,16 @@ class SampleBuffer:
             self._columns[name][rows] = values
         self._n_rows += n_rows
 
+    def append_mixed(self, series_ids: NDArray[np.uint64], columns: Mapping[str, object]) -> None:
+        """Add rows of several series, of which each has its id and those of one series follow one another."""
+        starts = np.flatnonzero(np.append(True, series_ids[1:] != series_ids[:-1]))
+        codes = [self._codes.setdefault(series_id, len(self._codes)) for series_id in series_ids[starts].tolist()]
+        rows = slice(self._n_rows, self._n_rows + series_ids.size)
+        self._columns["code"][rows] = np.repeat(codes, np.diff(starts, append=series_ids.size))
+        for name, values in columns.items():
+            self._columns[name][rows] = values
+        self._n_rows += series_ids.size
+
     def rows(self, start: int = 0) -> SampleRows:
         """Return the rows from one on."""
         return SampleRows(

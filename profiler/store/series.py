@@ -27,7 +27,9 @@ def series_id(host: str, device: str, port: str, *, direction: str, metric: str,
     15079169730478922753
     """
     parts = (host, device, port, direction, metric, layer)
-    name = "|".join(part.replace("\\", r"\\").replace("|", r"\|") for part in parts)
+    name = "|".join(parts)
+    if name.count("|") >= len(parts) or "\\" in name:  # which is rare, and a capture has a hundred thousand names
+        name = "|".join(part.replace("\\", r"\\").replace("|", r"\|") for part in parts)
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
 
 

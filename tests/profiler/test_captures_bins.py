@@ -94,7 +94,11 @@ def rows_at(t_ns: NDArray[np.int64], wire: NDArray[np.int64]) -> NDArray[np.int6
 
 def collected(table: BinTable, batches: list[NDArray[np.int64]]) -> dict[tuple[int, int], tuple[int, int]]:
     """Return bytes and packets by series and bin."""
-    handed_out = [rows for batch in batches for rows in table.add(batch)]
+    handed_out = []
+    for batch in batches:
+        table.add(batch)
+        if table.is_full:
+            handed_out.append(table.older())
     bins: dict[tuple[int, int], tuple[int, int]] = {}
     for rows in [*handed_out, table.rest()]:
         assert rows[:, :2].tolist() == sorted(rows[:, :2].tolist())
@@ -310,3 +314,12 @@ def test_series_beyond_the_most_go_to_other(monkeypatch: pytest.MonkeyPatch) -> 
 
     assert table.of_flows(keys, np.arange(4)).tolist() == [0, 1, 0, 0]
     assert table.n_left_out == 2
+
+
+def test_bins_that_stay_open_are_not_late_when_others_are_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("profiler.importers.captures.bins.BinTable.__init__.__kwdefaults__", {"most_rows": 100})
+    often = [("10.0.0.1", "10.0.0.2", 7, at_us) for at_us in range(0, 500_000, 1000)]
+    sink = read([("10.0.0.3", "10.0.0.2", 7, 0), *often, ("10.0.0.3", "10.0.0.2", 7, 499_000)])
+
+    found = {(series.host, t) for series, t_ns, value, _ in sink.counters() for t in t_ns[value > 0].tolist() if t}
+    assert ("10.0.0.3", 10**9 + 10**6) in found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -45,8 +44,13 @@ class BinTable:
         self._n_rows = 0
         self._first_bin = UNTIMED
 
-    def add(self, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Take bins, several of one time and series among them; yield the older half of all when too many wait.
+    @property
+    def is_full(self) -> bool:
+        """Whether as many bins wait as may."""
+        return self._n_rows > self._most_rows
+
+    def add(self, rows: NDArray[np.int64]) -> None:
+        """Take bins, several of one time and series among them.
 
         Parameters
         ----------
@@ -54,10 +58,11 @@ class BinTable:
             `SERIES`, `BIN`, `BYTES` and `PACKETS`, shape (n_rows, 4); the table keeps it.
         """
         self._append(rows)
-        if self._n_rows > self._most_rows:
-            self._append(_merged(self._take_all()))
-            if self._n_rows > self._most_rows // 2:
-                yield self._older_half()
+
+    def older(self) -> NDArray[np.int64]:
+        """Return the older half of all bins; none where they become few once those of one time and series are one."""
+        self._append(_merged(self._take_all()))
+        return self._older_half() if self._n_rows > self._most_rows // 2 else self._no_rows()
 
     def rest(self) -> NDArray[np.int64]:
         """Return rows of all bins that wait."""
@@ -79,9 +84,12 @@ class BinTable:
         return rows[is_old]
 
     def _take_all(self) -> NDArray[np.int64]:
-        rows = np.concatenate(self._rows) if self._rows else np.empty((0, _N_COLUMNS), dtype=np.int64)
+        rows = np.concatenate((self._no_rows(), *self._rows))
         self._rows, self._n_rows = [], 0
         return rows
+
+    def _no_rows(self) -> NDArray[np.int64]:
+        return np.empty((0, _N_COLUMNS), dtype=np.int64)
 
 
 def _merged(rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ def read_name(key: NDArray[np.int64]) -> FlowName:
 
 def _address(version: int, high: int, low: int) -> str | None:
     if version == _V4:
-        return str(ipaddress.IPv4Address(low))
+        return socket.inet_ntoa(low.to_bytes(4, "big"))
     if version == _V6:
         return str(ipaddress.IPv6Address(high << 64 | low))
     return f"lid {low}" if version == _LID_VERSION else None

@@ -21,6 +21,9 @@ from profiler.importers.contents import kind_of
 from profiler.importers.coverage import Coverage
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from profiler.importers.sink import Sink
 
 __all__ = ["CaptureReader"]
@@ -89,10 +92,16 @@ class CaptureReader:
         return walk_pcap(window, self._memory)
 
     def _take_bins(self) -> None:
+        self._bins.add(self._closed_bins())
+        if self._bins.is_full:
+            self._memory.close_bins()  # one that stayed open would come after those that are later
+            self._bins.add(self._closed_bins())
+            self._series.write(self._bins.older(), points=self._points())
+
+    def _closed_bins(self) -> NDArray[np.int64]:
         rows = self._memory.take_bins()
         rows[:, SERIES] = self._series.of_flows(self._memory.flows[:, : layout.N_KEY], rows[:, SERIES])
-        for bins in self._bins.add(rows):
-            self._series.write(bins, points=self._points())
+        return rows
 
     def _points(self) -> list[str]:
         """Return where each interface stands: the host that captured, and the interface if it has a name."""
@@ -102,7 +111,7 @@ class CaptureReader:
     def _finish(self) -> None:
         self._strangers.finish()
         self._memory.close_bins()
-        self._take_bins()
+        self._bins.add(self._closed_bins())
         self._series.write(self._bins.rest(), points=self._points())
         for rows in flow_rows(self._memory, points=self._points()):
             self._sink.write_flows(rows)

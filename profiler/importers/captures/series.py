@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from profiler.importers.captures.bins import BIN, SERIES
 from profiler.importers.captures.layout import N_KEY, PLACE, TRANSPORT
 from profiler.importers.captures.names import FlowName, read_name
-from profiler.importers.captures.rates import NEVER, Samples, samples_of
+from profiler.importers.captures.rates import NEVER, samples_of
+from profiler.importers.sink import Rows, write_mixed
 from profiler.store.series import Series
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class SeriesTable:
         self._numbers: dict[bytes, int] = {}
         self._first_keys: list[NDArray[np.int64]] = [np.zeros(N_KEY, dtype=np.int64)]
         self._last_bin = np.full(MOST_SERIES, NEVER, dtype=np.int64)
-        self._identities: dict[int, tuple[int, int]] = {}
+        self._ids = np.zeros((MOST_SERIES, 2), dtype=np.uint64)
 
     def of_flows(self, flow_keys: NDArray[np.int64], flows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of the series of each flow, shape (n_flows,); ``flow_keys`` has all flows so far."""
@@ -75,34 +76,23 @@ class SeriesTable:
     def _write(self, bins: NDArray[np.int64], points: list[str]) -> None:
         samples = samples_of(bins, self._last_bin, bin_ns=self._bin_ns)
         self._last_bin[bins[:, SERIES]] = bins[:, BIN]
-        edges = np.flatnonzero(np.diff(samples.series)) + 1
-        for start, stop in zip([0, *edges], [*edges, samples.series.size], strict=True):
-            if stop > start:
-                self._write_one(samples, slice(start, stop), points)
+        ids = self._identify(samples.series, points)
+        for column, values in enumerate((samples.n_bytes, samples.n_packets)):
+            rows = Rows(samples.t_ns, values, samples.window_ns, samples.flags)
+            write_mixed(self._sink, ids[:, column], rows)
         self.n_samples += 2 * samples.series.size
 
-    def _write_one(self, samples: Samples, part: slice, points: list[str]) -> None:
-        """Write the bytes and the packets of one series."""
-        identities = self._identify(int(samples.series[part.start]), points)
-        for identity, values in zip(identities, (samples.n_bytes, samples.n_packets), strict=True):
-            self._sink.write_samples(
-                identity,
-                samples.t_ns[part],
-                values[part],
-                window_ns=samples.window_ns[part],
-                flags=samples.flags[part],
-            )
-
-    def _identify(self, number: int, points: list[str]) -> tuple[int, int]:
-        """Return the identities of the series of bytes and of packets, announced to the sink."""
-        if number not in self._identities:
+    def _identify(self, numbers: NDArray[np.int64], points: list[str]) -> NDArray[np.uint64]:
+        """Return the identities of the series of bytes and of packets, shape (n, 2), announced to the sink."""
+        for number in np.unique(numbers[self._ids[numbers, 0] == 0]).tolist():
             name = read_name(self._first_keys[number])
             of_bytes = _series(name, point=points[name.interface], by=self._by, source=self._source)
             of_packets = replace(of_bytes, metric="packets", unit="packets", raw_name="")
-            for series in (of_bytes, of_packets):
+            for column, series in enumerate((of_bytes, of_packets)):
                 self._sink.add_series(series)
-            self._identities[number] = of_bytes.series_id, of_packets.series_id
-        return self._identities[number]
+                self._ids[number, column] = series.series_id
+        identities: NDArray[np.uint64] = self._ids[numbers]
+        return identities
 
     def _know(self, flow_keys: NDArray[np.int64]) -> None:
         new = flow_keys[self._n_flows :]
