@@ -174,9 +174,12 @@ def _next_without_jobs(analysis: Analysis) -> list[str]:
 def _without_remedy(contended: Sequence[LinkAnalysis]) -> str:
     kept = [link for link in contended if link.is_interleaved]
     others = [link for link in contended if not link.is_interleaved]
-    helpless = f"{_links(others)} contended, and no shift would help" if others else ""
+    unknown = [link for link in others if link.compatibility.verdict == "unknown"]
+    lost = [link for link in others if link.compatibility.verdict != "unknown"]
     keeping = f"{_who(kept)} already interleave {_where(kept)}: keep what holds them there" if kept else ""
-    return "; ".join(part for part in (keeping, helpless) if part)
+    helpless = f"{_links(lost)} contended, and no shift would help" if lost else ""
+    open_ = f"{_who(unknown)} meet {_where(unknown)}, and whether a shift would help is not known" if unknown else ""
+    return "; ".join(part for part in (keeping, helpless, open_) if part)
 
 
 def _collide(links: Sequence[LinkAnalysis]) -> str:

@@ -104,6 +104,10 @@ def test_headline_counts_jobs_and_links_that_are_too_many_to_name() -> None:
             analysis(link("t1", demands={"A": vgg("a")}, compatibility=judged("overloaded", "A"))),
             "t1 is contended, and no shift would help",
         ),
+        (
+            analysis(link("t1", demands={"A": vgg("a"), "B": vgg("b")}, compatibility=judged("unknown", "A", "B"))),
+            "A and B meet on t1, and whether a shift would help is not known",
+        ),
     ],
 )
 def test_headline_says_so_when_there_is_nothing_to_shift(found: Analysis, says: str) -> None:
