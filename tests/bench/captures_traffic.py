@@ -34,7 +34,7 @@ SNAP_BYTES: Final = 128
 
 N_PER_ACK: Final = 11
 CNP_FRAC, AGAIN_FRAC = 0.02, 1e-3
-"""Of the receiver's packets those that notify; of the sender's those that repeat the one before."""
+"""Of the receiver's packets those that notify; of every other one of the sender's those that repeat the one before."""
 N_PSN: Final = 1 << 24
 
 
@@ -166,7 +166,7 @@ def _of_job(traffic: Traffic, i_job: int, start_ns: int, end_ns: int) -> Packets
     is_reply = place == N_PER_ACK - 1
     draws = np.random.default_rng((traffic.seed, i_job, start_ns)).random(number.size)
     kind = np.where(is_reply, np.where(draws < CNP_FRAC, CNP, ACK), DATA)
-    is_again = ~is_reply & (place > 0) & (draws < AGAIN_FRAC)
+    is_again = ~is_reply & (place > 0) & (place % 2 == 0) & (draws < AGAIN_FRAC)  # never two in a row
     psn = message * (N_PER_ACK - 1) + place - is_reply - is_again
     burst, in_burst = np.divmod(number, job.n_burst)
     return Packets(

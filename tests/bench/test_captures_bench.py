@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from tests.bench.captures import CASES, captures_table, run_case, run_kernel, run_peers
+from tests.bench.captures_exact import exact_table, run_exact
 from tests.bench.captures_files import CaptureFormat, write_capture
 from tests.bench.captures_traffic import Traffic, packets_of
 from tests.profiler.captures_oracles import capinfos_totals
+from tests.profiler.captures_traps import TRAPS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,3 +69,18 @@ def test_peers_run_or_say_why_not(tmp_path: Path) -> None:
 
     for run in run_peers(tmp_path / "made.pcap", n_packets=N_PACKETS):
         assert "not installed" in run if isinstance(run, str) else run.cost.cpu_s > 0
+
+
+def test_none_of_the_traps_catches_the_reader(tmp_path: Path) -> None:
+    (ours,) = run_exact(["ours"], folder=tmp_path)
+
+    assert (ours.totals_wrong, ours.flows_wrong) == ((), ())
+    assert f"{len(TRAPS)} of {len(TRAPS)}" in exact_table([ours])
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+@pytest.mark.filterwarnings("ignore")
+def test_oracles_are_called_wrong_just_where_they_are(tmp_path: Path) -> None:
+    for found in run_exact(["capinfos", "tshark", "scapy"], folder=tmp_path):
+        assert set(found.totals_wrong) == {name for name, trap in TRAPS.items() if found.tool in trap.totals_wrong}
+        assert set(found.flows_wrong) == {name for name, trap in TRAPS.items() if found.tool in trap.flows_wrong}
