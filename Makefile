@@ -5,13 +5,18 @@ BIN    := $(VENV)/bin
 # torch is only of use where the rig can run: as root, with iproute2.
 RIG    := $(shell [ "$$(id -u)" = 0 ] && command -v ip >/dev/null 2>&1 && command -v tc >/dev/null 2>&1 && echo yes)
 
+# What Python has compiled is kept: a run of the tests starts hundreds of interpreters.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check bench clean
 
 demo: $(VENV)/.run
 	$(BIN)/offbeat demo
 
+# What happens in true time has the machine for itself; all else is shared out among the cores, file by file.
 test: $(VENV)/.dev $(VENV)/.ray $(if $(RIG),$(VENV)/.rig)
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 8 --dist loadscope -m 'not rig and not true_time'
+	$(BIN)/python -m pytest -m 'rig or true_time'
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -34,17 +39,18 @@ $(VENV)/.run: $(VENV)/.venv pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
+# Of these packages most files are never imported, so none is compiled before it is.
 $(VENV)/.dev: $(VENV)/.venv pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
 	touch $@ $(VENV)/.run
 
 $(VENV)/.rig: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --editable '.[rig]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[rig]'
 	touch $@
 
 # Ray has no build for every Python; where there is none, its tests skip.
 $(VENV)/.ray: $(VENV)/.dev
-	-$(BIN)/python -m pip install --quiet --editable '.[ray]'
+	-$(BIN)/python -m pip install --quiet --no-compile --editable '.[ray]'
 	touch $@
 
 clean:

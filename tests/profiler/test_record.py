@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from profiler.record import Sampler
 
+pytestmark = pytest.mark.true_time
+
 ROOT = Path(__file__).parents[2]
 SYS_ROOT = ROOT / "tests" / "fixtures" / "sys"
 
