@@ -53,6 +53,9 @@ def ingest(
             help="When a file without times was taken: its name, its modification, or the name if that tells.",
         ),
     ] = "auto",
+    packets: Annotated[
+        Path | None, typer.Option("--packets", help="Folder for a Parquet file of each capture with a row a packet.")
+    ] = None,
     output: Annotated[
         str, typer.Option("--format", help="How to print the answer: table, json or csv; or as --input-format.")
     ] = Format.TABLE,
@@ -86,6 +89,7 @@ def ingest(
         bin_s=parse_duration_s(bin_width),
         series_by=series_by,
         time_from=time_from,
+        packets=packets,
     )
     printed, importer = _formats(output, input_format)
     chosen = chosen_format(printed, as_json=as_json, as_csv=as_csv)

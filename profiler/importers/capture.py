@@ -38,6 +38,12 @@ def _window(source: Input) -> ByteWindow:
     return ByteWindow(source.pieces())
 
 
+def _write_packets(source: Input, path: Path) -> None:
+    from profiler.importers.captures.packet_rows import write_packets
+
+    write_packets(_window(source), path)
+
+
 def _digest(path: Path) -> str:
     from profiler.importers.captures.digests import capture_digest
 
@@ -60,4 +66,5 @@ CAPTURE: Final = Importer(
     read=_read,
     parameters=_parameters,
     digest=_digest,
+    write_packets=_write_packets,
 )

@@ -45,6 +45,8 @@ class Options:
     time_from
         What tells when a file without times was taken: its ``name``, its time of modification, ``mtime``, or
         ``auto``: the name, and the modification, or of a stream the arrival, where it names no time.
+    packets
+        Folder for a Parquet file of each capture with a row a packet; None: for none.
     """
 
     host: str | None = None
@@ -52,6 +54,7 @@ class Options:
     bin_s: float = 1e-3
     series_by: Literal["pair", "flow"] = "pair"
     time_from: Literal["auto", "name", "mtime"] = "auto"
+    packets: Path | None = None
 
     def __post_init__(self) -> None:
         if not SHORTEST_BIN_S <= self.bin_s <= LONGEST_BIN_S:
@@ -96,6 +99,8 @@ class Importer:
         something else.
     digest
         Tells the content of an input that is a file.
+    write_packets
+        Writes a row a packet to a new file; None where an input has no packets.
     """
 
     name: str
@@ -107,3 +112,4 @@ class Importer:
     is_instant: bool = False
     events: EventReader | None = None
     digest: Callable[[Path], str] = file_digest
+    write_packets: Callable[[Input, Path], object] | None = None

@@ -147,7 +147,8 @@ def _ingest_input(source: Input, known: KnownSeries, *, options: Options, format
             coverage.problems.append(f"{source.name}: {_CHANGED}")
         return coverage
 
-    return _store(source.name, known.lake, recording=recording, read=read)
+    report = _store(source.name, known.lake, recording=recording, read=read)
+    return _with_packets(report, source, importer, folder=options.packets)
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
@@ -177,6 +178,22 @@ def _recording(source: Input, importer: Importer, options: Options) -> Recording
         parameters=parameters,
     )
     return Recording(recording_id=key, source=source.name, format=importer.name, parameters=parameters)
+
+
+def _with_packets(report: InputReport, source: Input, importer: Importer, *, folder: Path | None) -> InputReport:
+    """Write the packets of a capture to a file of their own, whether or not the lake held it already."""
+    if folder is None or importer.write_packets is None or report.status == "failed":
+        return report
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        importer.write_packets(source, folder / f"{source.stem}.packets.parquet")
+    except OSError as error:
+        message = f"{folder}: {error.strerror or error}; name another folder for packets"
+    except BadInput as error:
+        message = str(error)
+    else:
+        return report
+    return replace(report, status="partial", message="\n".join(filter(None, (report.message, message))))
 
 
 def _store(name: str, lake: Lake, *, recording: Recording, read: Callable[[Sink], Coverage]) -> InputReport:

@@ -12,12 +12,10 @@ from profiler.importers.captures.flow_rows import flow_rows
 from profiler.importers.captures.flow_words import PACKETS, PAYLOAD_BYTES, REPEATED
 from profiler.importers.captures.memory import KernelMemory
 from profiler.importers.captures.opcodes import CNP
-from profiler.importers.captures.pcap import walk_pcap
-from profiler.importers.captures.pcapng import PcapngWalk
 from profiler.importers.captures.series import SeriesBy, SeriesTable
 from profiler.importers.captures.strangers import Strangers
+from profiler.importers.captures.walks import Walk
 from profiler.importers.captures.window import ByteWindow
-from profiler.importers.contents import kind_of
 from profiler.importers.coverage import Coverage
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ class CaptureReader:
         self._strangers = Strangers(self._memory)
         self._bins = BinTable()
         self._series = SeriesTable(sink, bin_ns=bin_ns, by=by, source=name)
-        self._pcapng: PcapngWalk | None = None
+        self._walk: Walk | None = None
         self._coverage = Coverage()
 
     def read(self, pieces: Iterator[bytes]) -> Coverage:
@@ -70,7 +68,8 @@ class CaptureReader:
             If it is no capture, or not one packet of it is sound.
         """
         try:
-            for _ in self._walk(window):
+            self._walk = Walk(window, self._memory)
+            for _ in self._walk.steps():
                 self._strangers.take(window.data)
                 self._take_bins()
         except BadInput as error:
@@ -81,15 +80,6 @@ class CaptureReader:
             self._coverage.problems.insert(0, str(window.damage))
         self._finish()
         return self._coverage
-
-    def _walk(self, window: ByteWindow) -> Iterator[None]:
-        kind = kind_of(window.peek(8))
-        if kind == "pcapng":
-            self._pcapng = PcapngWalk(window, self._memory)
-            return self._pcapng.packets()
-        if kind != "pcap":
-            raise BadInput(f"looks like {kind}, not like a capture (pcap or pcapng)")
-        return walk_pcap(window, self._memory)
 
     def _take_bins(self) -> None:
         self._bins.add(self._closed_bins())
@@ -105,7 +95,7 @@ class CaptureReader:
 
     def _points(self) -> list[str]:
         """Return where each interface stands: the host that captured, and the interface if it has a name."""
-        labels = self._pcapng.labels if self._pcapng is not None else {"": 0}
+        labels = self._walk.labels if self._walk is not None else [""]
         return [":".join(part for part in (self._host, label) if part) for label in labels] or [self._host or ""]
 
     def _finish(self) -> None:
@@ -143,7 +133,7 @@ class CaptureReader:
             "unknown_packets": self._strangers.n_unknown,
             "retransmits": int(rdma[:, REPEATED].sum()),
             "cnps": int(rdma[:, CNP].sum()),
-            "dropped": self._pcapng.n_dropped if self._pcapng is not None else 0,
+            "dropped": self._walk.n_dropped if self._walk is not None else 0,
         }
         coverage.leave_out("no time: in flows only", coverage.totals["untimed"])
 
