@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, Literal, NamedTuple
 
 from profiler.errors import BadInput
@@ -9,6 +10,7 @@ from profiler.importers.captures.reader import CaptureReader
 from profiler.importers.captures.window import ByteWindow
 from profiler.importers.sink import MemorySink
 from tests.profiler.captures_guard import guarded
+from tests.profiler.captures_twin import Framing, framing_of
 
 __all__ = ["Account", "account_of", "check_any_capture"]
 
@@ -68,10 +70,26 @@ def check_any_capture(data: bytes, *, against: Literal["start", "end"] = "end", 
         del window
     pieces = (data[at : at + piece_bytes] for at in range(0, len(data), piece_bytes))
     assert account_of(ByteWindow(pieces)) == whole
+    framing = framing_of(data)
     if isinstance(whole, str):
-        assert whole
+        assert framing is None or framing.n_packets == 0
         return
+    assert framing is not None
+    _check_framing(whole, framing)
     _check_account(whole, n_bytes=len(data))
+
+
+def _check_framing(account: Account, framing: Framing) -> None:
+    """Hold packets, bytes and times against those that the slow twin finds, and where it stops."""
+    totals = account.totals
+    assert (totals["packets"], totals["untimed"]) == (framing.n_packets, framing.n_untimed)
+    assert account.times_ns == (framing.first_ns, framing.last_ns)
+    assert totals["wire_bytes"] == framing.wire_bytes or (
+        framing.has_cards and totals["wire_bytes"] < framing.wire_bytes
+    )
+    assert [int(at) for problem in account.problems for at in re.findall(r"byte (\d+):", problem)] == [
+        at for at in [framing.stops_at] if at is not None
+    ]
 
 
 def _check_account(account: Account, *, n_bytes: int) -> None:

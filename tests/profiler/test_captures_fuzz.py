@@ -26,6 +26,8 @@ from profiler.importers.sink import MemorySink
 from tests.data import ROOT
 from tests.profiler.captures_mutants import CORPUS, mutant
 from tests.profiler.captures_soundness import PIECES, check_any_capture
+from tests.profiler.captures_traps import TRAPS
+from tests.profiler.captures_twin import framing_of
 
 BEYOND = """
 import ctypes
@@ -78,3 +80,16 @@ def test_mutated_compression_is_told_or_read(
     with contextlib.suppress(BadInput):
         coverage = CAPTURE.read(Input(name="mutant", path=path), sink, Options())
         assert sum(sum(table["packets"].to_pylist()) for table in sink.flows) == coverage.totals["packets"]
+
+
+@pytest.mark.parametrize("name", [name for name in TRAPS if name.endswith((".pcap", ".pcapng"))])
+def test_slow_twin_finds_in_the_traps_what_was_written(name: str) -> None:
+    trap = TRAPS[name]
+    framing = framing_of(trap.data)
+    if framing is None:
+        assert name == "gzip-without-saying-so.pcap"
+        return
+
+    written_bytes = sum(packet.written_bytes for packet in trap.packets)
+    assert (framing.n_packets, framing.wire_bytes) == (len(trap.packets), written_bytes)
+    assert (framing.first_ns, framing.last_ns, framing.stops_at) == (*trap.span_ns, trap.stops_at)
