@@ -30,7 +30,7 @@ def test_the_list_names_every_query_with_its_parameters(capsys: pytest.CaptureFi
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [row["query"] for row in rows] == [query.name for query in list_queries()]
     (row,) = (row for row in rows if row["query"] == "links_by_load")
-    assert row["params"] == "n_links=50, since=null, until=null"
+    assert row["params"] == "n_links=50, since=null, until=null, bin_s=1.0"
 
 
 def test_json_has_kind_version_and_columns(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -214,7 +214,7 @@ def test_contention_holds_when_ports_are_read_at_different_times(tmp_path: Path)
 
 
 def test_the_busiest_link_comes_first(database: Database) -> None:
-    rows = database.run("links_by_load").to_pylist()
+    rows = database.run("links_by_load", bin_s=0.05).to_pylist()
     assert [(row["link_id"], row["direction"]) for row in rows[:1]] == [("trunk", "forward")]
     assert rows[0]["mean_bps"] == pytest.approx(2 * 300e6 * 0.4)
     assert rows[0]["utilisation_frac"] == pytest.approx(0.6)
