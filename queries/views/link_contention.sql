@@ -197,7 +197,11 @@ job_bins as (
 bursts as (
     select
         *,
-        coalesce(min(i_busy) over onward - max(i_busy) over so_far <= 4, false) as is_up
+        -- Next and last busy bin; running min and max are the same, and take half of the query's time.
+        coalesce(
+            first_value(i_busy ignore nulls) over onward - last_value(i_busy ignore nulls) over so_far <= 4,
+            false
+        ) as is_up
     from job_bins
     window
         so_far as (
