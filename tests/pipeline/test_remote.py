@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 
 from pipeline.cli.main import main
-from pipeline.scratch import with_results
 from pipeline.sql import open_lake
 from profiler.errors import LakeError, UsageError
 from profiler.sources import read_sources
@@ -323,80 +321,6 @@ def test_an_address_that_means_nothing_is_refused(address: str, told: str) -> No
     with pytest.raises(UsageError, match=told) as caught:
         Lake.open(address)
     assert "secret" not in str(caught.value)
-
-
-def test_results_of_a_lake_in_a_bucket_are_those_of_the_folder(
-    server: S3Server, hosts: tuple[Lake, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(hosts[0].root, tmp_path / "near")
-    results = str(tmp_path / "results")
-    near = _answer(capsys, "analyze", "--lake", str(tmp_path / "near"))
-    far = _answer(capsys, "analyze", "--lake", hosts[1], "--results", results)
-    assert [{**one, "plan": {**one["plan"], "elapsed_s": 0}} for one in (far, near)] == [
-        {**near, "plan": {**near["plan"], "elapsed_s": 0}}
-    ] * 2
-    assert not list(Path(results).rglob("h?-*.parquet"))
-    with open_lake(tmp_path / "near") as one, open_lake(results) as other:
-        for table in ("profiles", "phases", "samples"):
-            text = f"from {table} order by all"
-            assert one.sql(text).equals(other.sql(text)), table
-    server.forget()
-    _answer(capsys, "analyze", "--lake", results)
-    assert server.read_bytes("/samples/") == 0
-    assert server.keys("hosts/") == sorted(["hosts/manifest.sqlite", *_named(hosts[0])])
-
-
-def _named(lake: Lake) -> list[str]:
-    return [f"hosts/{path.relative_to(lake.root)}" for table in ("samples", "series") for path in lake.files(table)]
-
-
-def test_results_follow_a_lake_that_grows_and_compute_only_what_is_new(
-    server: S3Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lake, address, results = fleet(tmp_path / "lake", n_hosts=2), server.address("follow"), str(tmp_path / "results")
-    push(lake, address)
-    assert _answer(capsys, "analyze", "--lake", address, "--results", results)["profiles"] == 4
-    add_host(lake, "h9")
-    push(lake, address)
-    server.forget()
-    assert _answer(capsys, "analyze", "--lake", results)["profiles"] == 6
-    assert server.read_bytes("/h9-") > 0
-    assert server.read_bytes("/h0-") == server.read_bytes("/h1-") == 0
-    with open_lake(results) as database:
-        assert database.sql("select count(*) as n from runs").to_pylist() == [{"n": 2}]
-
-
-def test_a_file_that_is_gone_from_the_bucket_is_left_out_of_the_analysis_and_named(
-    server: S3Server, copied: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    key = _sample_key(server, copied, "h2")
-    server.delete(key)
-    assert main(["analyze", "--lake", server.address(copied), "--results", str(tmp_path / "results")]) == 1
-    told = capsys.readouterr()
-    assert key.rpartition("/")[2] in told.err
-    assert "h0/eth0/transmit every 200 ms" in told.out
-
-
-def test_a_folder_of_results_is_of_one_lake_and_takes_no_readings(
-    hosts: tuple[Lake, str], analysed: tuple[Lake, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from profiler.store import attach
-
-    results = attach(tmp_path / "results", hosts[1])
-    with pytest.raises(UsageError, match="holds the results of"):
-        attach(tmp_path / "results", analysed[1])
-    with pytest.raises(UsageError, match="a lake of its own"):
-        attach(hosts[0].root, hosts[1])
-    assert main(["ingest", "sample_data/shared.csv.gz", "--lake", str(results.root)]) in (1, 2)
-    assert "whose readings stay there" in capsys.readouterr().err
-
-
-def test_a_lake_in_a_bucket_has_a_folder_for_results_as_long_as_they_are_needed(hosts: tuple[Lake, str]) -> None:
-    with with_results(hosts[1]) as folder:
-        assert Lake.open(folder).read("series").equals(hosts[0].read("series"))
-    assert not folder.exists()
-    with with_results(hosts[0].root) as own:
-        assert own == hosts[0].root
 
 
 def test_google_buckets_are_read_too(hosts: tuple[Lake, str]) -> None:
