@@ -6,14 +6,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from pipeline.batch import BatchOptions, OnPort, tool_version
 from pipeline.flow import Analysis, analyze
-from pipeline.state import Change, find_changes, read_state
-from profiler.errors import OffbeatError, UsageError
+from pipeline.state import Change, NetworkState, find_changes, read_state
+from profiler.errors import LakeError, OffbeatError, UsageError
 from profiler.results import json_ready
 from profiler.schema import arrow_schema
 from profiler.store import Lake
@@ -53,7 +54,7 @@ class Run:
 
     ``figures`` are the counts of table ``runs`` by column; None, and ``error`` tells why, if the run failed.
     ``warnings`` tell what could not be read or computed. ``n_late`` runs before it were left out since one took longer
-    than the time between them.
+    than the time between them. ``window_before_s`` is the window of the run before, None if that was the same.
     """
 
     run_ns: int
@@ -63,6 +64,7 @@ class Run:
     warnings: tuple[str, ...] = ()
     error: str | None = None
     n_late: int = 0
+    window_before_s: float | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -113,7 +115,7 @@ def run_once(
     """
     store, batch = Lake.open(request.lake), request.batch or BatchOptions()
     run_ns, start_s = now_ns(), time.monotonic()
-    before = read_state(store)
+    before, window_before_s = _state_before(store), _window_before_s(store, batch.window_s)
     analysis = analyze(store.root, cluster=request.cluster, options=request.options, batch=batch, on_port=on_port)
     run = Run(
         run_ns=run_ns,
@@ -121,9 +123,25 @@ def run_once(
         figures=_figures(analysis),
         changes=find_changes(before, read_state(store)),
         warnings=tuple(f"{one.what}: {one.why}" for one in analysis.faults),
+        window_before_s=window_before_s,
     )
     store.append("runs", run.to_table(window_s=batch.window_s))
     return analysis, run
+
+
+def _state_before(store: Lake) -> NetworkState:
+    """Return what was known; nothing if a file of that is lost, which this run writes anew."""
+    try:
+        return read_state(store)
+    except LakeError:
+        return NetworkState()
+
+
+def _window_before_s(store: Lake, window_s: float) -> float | None:
+    """Return the window of the newest run that the lake knows, None if it is the same or there is none."""
+    runs = store.read("runs").select(["run_ns", "window_s"]).to_pylist()
+    before_s = max(runs, key=itemgetter("run_ns"))["window_s"] if runs else None
+    return None if before_s == window_s else before_s
 
 
 def _figures(analysis: Analysis) -> dict[str, int]:

@@ -20,7 +20,7 @@ from pipeline.cli.batch_options import (
     WorkOption,
     read_batch,
 )
-from pipeline.cli.faults import note_faults
+from pipeline.cli.faults import note_faults, note_window
 from pipeline.cli.lake_options import LakeOption, ResultsOption
 from pipeline.cli.plan_options import BudgetOption, Goal, GoalOption, PinOption, WeightOption, read_options
 from pipeline.cli.printer import (
@@ -118,6 +118,7 @@ def analyze(
         write_text(json.dumps(analysis.plan.to_dict(), indent=2, allow_nan=False) + "\n", plan, existing=existing)
         note(f"offbeat: wrote {plan}")
     _print_analysis(analysis, output=chosen)
+    note_window(run)
     note_faults(run.warnings)
     if not run.is_whole:
         raise typer.Exit(1)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pipeline.cli.printer import note
+from profiler.units import format_duration
 
-__all__ = ["note_faults"]
+if TYPE_CHECKING:
+    from pipeline.runs import Run
+
+__all__ = ["note_faults", "note_window"]
 
 MOST: Final = 20
 """One file can fail hundreds of shards; all of them are in the JSON."""
@@ -19,3 +23,12 @@ def note_faults(warnings: Sequence[str]) -> None:
         note(f"offbeat: {warning}")
     if len(warnings) > MOST:
         note(f"offbeat: and {len(warnings) - MOST} more; --json lists them all")
+
+
+def note_window(run: Run) -> None:
+    """Write to stderr that the window is another than before: results are of another time, and shards are others."""
+    if run.window_before_s is not None:
+        note(
+            f"offbeat: the analysis before had --window {format_duration(run.window_before_s)}: another time is "
+            "profiled now, and shards finished for that window do not count"
+        )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from pipeline.cli.faults import note_faults
+from pipeline.cli.faults import note_faults, note_window
 from pipeline.cli.printer import Format, csv_writer, note, print_lines
 from pipeline.cli.progress import port_progress
 from profiler.units import NS_PER_S, format_duration
@@ -71,6 +71,7 @@ def _print_run(run: Run, *, output: Format) -> None:
         cells = [begun, format_duration(run.duration_s), *("-" if one is None else str(one) for one in figures)]
         print_lines([_line([*cells, run.error or changes or "none"])])
     sys.stdout.flush()
+    note_window(run)
     note_faults(run.warnings if run.error is None else [*run.warnings, run.error])
     if run.n_late:
         left_out = "1 run was" if run.n_late == 1 else f"{run.n_late} runs were"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pipeline.cli.main import main
 from pipeline.runs import Clock, Request, Run, repeat, run_once
 from pipeline.state import Beat, Change, NetworkState, find_changes, read_state
 from pipeline.topology import read_cluster
@@ -162,6 +164,31 @@ def test_a_verdict_that_changed_is_named_and_nothing_is_if_nothing_was_known() -
         Change(what="link u forward", before=None, after="futile"),
     )
     assert find_changes(NetworkState(), after) == ()
+
+
+def test_a_window_that_is_another_than_before_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lake = fleet(tmp_path / "lake", n_hosts=1)
+    told = []
+    for window in ("24h", "2s", "2s", "24h"):
+        main(["analyze", "--lake", str(lake.root), "--window", window])
+        told.append([line for line in capsys.readouterr().err.splitlines() if "the analysis before" in line])
+    assert [len(lines) for lines in told] == [0, 1, 0, 1]
+    assert "had --window 24 h: " in told[1][0]
+    assert "had --window 2 s: " in told[3][0]
+
+
+def test_results_that_are_lost_are_written_anew(tmp_path: Path) -> None:
+    (tmp_path / "cluster.toml").write_text(CLUSTER)
+    lake = two_job_lake(tmp_path / "lake", duration_s=4.0)
+    request = Request(lake=lake.root, cluster=[tmp_path / "cluster.toml"])
+    run_once(request)
+    tables = ("profiles", "phases", "compat", "shifts")
+    before = [lake.read(table) for table in tables]
+    for table in tables:
+        shutil.rmtree(tmp_path / "lake" / table)
+    _, run = run_once(request)
+    assert (run.is_whole, run.changes) == (True, ())
+    assert [lake.read(table) for table in tables] == before
 
 
 def test_a_lake_that_was_never_analysed_has_no_state(tmp_path: Path) -> None:
