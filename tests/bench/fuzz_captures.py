@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -29,6 +30,7 @@ HANG_S: Final = 60
 """A mutant has some thousand bytes; whoever takes longer will not end. SIGALRM ends the process."""
 CURRENT: Final = "current.capture"
 N_TRIED: Final = "tried.txt"
+Check = Callable[..., None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,25 +41,40 @@ class Fuzzing:
     faults: list[str] = field(default_factory=list)
 
 
-def fuzz(*, seconds: float, seed: int, folder: Path) -> Fuzzing:
-    """Try mutants until the time is over, in processes one after the other."""
+def fuzz(*, seconds: float, seed: int, folder: Path, check: Check = check_any_capture) -> Fuzzing:
+    """Try mutants until the time is over, in processes one after the other.
+
+    Parameters
+    ----------
+    seconds
+        How long.
+    seed
+        Of the mutants.
+    folder
+        Where captures are kept at which the check failed.
+    check
+        Takes the bytes of a capture, and, by name, next to which forbidden page they are to stand and in pieces of
+        what size they are to be read; raises, or dies, where something is wrong.
+    """
     found = Fuzzing()
-    end_s = time.monotonic() + seconds
     context = multiprocessing.get_context("spawn")
-    while time.monotonic() < end_s:
-        first = found.n_tried
-        process = context.Process(target=_try_many, args=(folder, seed, first, end_s))
+    left_s = seconds
+    while left_s > 0:
+        start_s = time.monotonic()
+        process = context.Process(target=_try_many, args=(check, folder, seed, found.n_tried, left_s))
         process.start()
         process.join()
-        found.n_tried = max(first + 1, _n_tried(folder))
-        if process.exitcode:
-            found.faults.append(_keep(folder, number=found.n_tried, exit_code=process.exitcode))
+        found.n_tried = _n_tried(folder)
+        if process.exitcode == 0:
+            break
+        found.faults.append(_keep(folder, number=found.n_tried, exit_code=process.exitcode or 0))
+        left_s -= time.monotonic() - start_s
     return found
 
 
-def _try_many(folder: Path, seed: int, first: int, end_s: float) -> None:
+def _try_many(check: Check, folder: Path, seed: int, first: int, seconds: float) -> None:
     """Try mutants from a number on; the process ends with 1 at the first that is miscounted."""
-    number = first
+    number, end_s = first, time.monotonic() + seconds  # starting a process took none of it
     while time.monotonic() < end_s:
         rng = np.random.default_rng((seed, number))
         data = mutant(rng)
@@ -66,9 +83,7 @@ def _try_many(folder: Path, seed: int, first: int, end_s: float) -> None:
         (folder / N_TRIED).write_text(str(number), encoding="ascii")
         signal.alarm(HANG_S)
         try:
-            check_any_capture(
-                data, against="start" if rng.random() < 0.5 else "end", piece_bytes=int(rng.choice(PIECES))
-            )
+            check(data, against="start" if rng.random() < 0.5 else "end", piece_bytes=int(rng.choice(PIECES)))
         except Exception:  # noqa: BLE001 - whatever it is, it is what is looked for
             (folder / f"{CURRENT}.txt").write_text(traceback.format_exc(), encoding="utf-8")
             sys.exit(1)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from typing import TYPE_CHECKING
+import signal
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,11 +15,9 @@ from tests.bench.captures import CASES, captures_table, run_case, run_kernel, ru
 from tests.bench.captures_exact import exact_table, run_exact
 from tests.bench.captures_files import CaptureFormat, write_capture
 from tests.bench.captures_traffic import Traffic, packets_of
+from tests.bench.fuzz_captures import fuzz
 from tests.profiler.captures_oracles import capinfos_totals
 from tests.profiler.captures_traps import TRAPS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 N_PACKETS = 20_000
 
@@ -69,6 +70,33 @@ def test_peers_run_or_say_why_not(tmp_path: Path) -> None:
 
     for run in run_peers(tmp_path / "made.pcap", n_packets=N_PACKETS):
         assert "not installed" in run if isinstance(run, str) else run.cost.cpu_s > 0
+
+
+def dies(data: bytes, **_: object) -> None:
+    if len(data) % 5 == 0:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def miscounts(data: bytes, **_: object) -> None:
+    assert len(data) % 5, "one too many"
+
+
+def test_fuzzing_finds_nothing_in_the_reader(tmp_path: Path) -> None:
+    found = fuzz(seconds=6, seed=1, folder=tmp_path)
+
+    assert found.n_tried > 0
+    assert found.faults == []
+
+
+@pytest.mark.parametrize(("check", "said"), [(dies, "SIGSEGV"), (miscounts, "one too many")])
+def test_fuzzing_keeps_the_capture_at_which_a_check_fails(
+    check: Callable[..., None], said: str, tmp_path: Path
+) -> None:
+    found = fuzz(seconds=6, seed=1, folder=tmp_path, check=check)
+
+    kept, _, reason = found.faults[0].partition(": ")
+    assert len(Path(kept).read_bytes()) % 5 == 0
+    assert said in reason
 
 
 def test_none_of_the_traps_catches_the_reader(tmp_path: Path) -> None:
