@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -18,7 +19,7 @@ from pipeline.cli.printer import (
     print_lines,
     print_rows,
 )
-from pipeline.cli.progress import port_progress
+from pipeline.cli.progress import step_progress
 
 __all__ = ["discover"]
 
@@ -67,8 +68,9 @@ def discover(
             "offbeat discover --lake DIR --write",
         )
         check_known(Lake.open(lake), known="replace" if force else "keep", capacity_bps=capacity_bps)
-    with port_progress() as on_port:
-        found = discover_lake(lake, last_s=last_s, on_port=on_port)
+    with step_progress() as on_step:
+        profiled, compared = partial(on_step, "profiling ports"), partial(on_step, "comparing ports")
+        found = discover_lake(lake, last_s=last_s, on_port=profiled, on_step=compared)
     if write and found.has_answer:
         kept = keep_found(Lake.open(lake), found, capacity_bps=capacity_bps)
         note(f"offbeat: kept {len(kept.jobs)} jobs, {len(kept.placements)} ranks and {len(kept.paths)} paths in {lake}")

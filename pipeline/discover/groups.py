@@ -13,7 +13,7 @@ from pipeline.discover.matches import agreement, match
 from pipeline.discover.templates import Template, template_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pipeline.discover.ports import SeenPort
     from pipeline.discover.spectra import Spectra
@@ -39,10 +39,13 @@ class Group:
     template: Template
 
 
-def beating_groups(ports: Sequence[SeenPort], spectra: Spectra) -> list[Group]:
+def beating_groups(
+    ports: Sequence[SeenPort], spectra: Spectra, *, on_ports: Callable[[int], None] = lambda _n_ports: None
+) -> list[Group]:
     """Return groups of the ports that beat alone, the clearest first; a port that beats with no other is one alone.
 
-    Ports of trunks, where that is known, make no groups: what they carry is several jobs'.
+    Ports of trunks, where that is known, make no groups: what they carry is several jobs'. ``on_ports`` is called after
+    each group with the number of its ports.
     """
     # A port that several jobs share may have more lines than any of theirs, but beats less surely.
     clarity = line_energy(spectra) * np.array([(port.confidence or 0.0) ** 2 for port in ports])
@@ -52,6 +55,7 @@ def beating_groups(ports: Sequence[SeenPort], spectra: Spectra) -> list[Group]:
         group = grown(left[0], left, spectra=spectra, period_s=ports[left[0]].period_s)
         groups.append(group)
         left = [row for row in left if row not in set(group.rows)]
+        on_ports(len(group.rows))
     return groups
 
 

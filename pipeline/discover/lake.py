@@ -42,6 +42,7 @@ def discover_lake(
     *,
     last_s: float | None = None,
     on_port: Callable[[int, int], None] = lambda _n_done, _n_ports: None,
+    on_step: Callable[[int, int], None] = lambda _n_done, _n_steps: None,
 ) -> Discovery:
     """Find jobs on the ports of a lake by their beat.
 
@@ -53,6 +54,8 @@ def discover_lake(
         Look at so many seconds before the newest sample; by default at as much as is compared.
     on_port
         Called after each series with the number done and their total.
+    on_step
+        Called as they are compared, see `pipeline.discover.find_jobs`.
 
     Returns
     -------
@@ -81,7 +84,8 @@ def discover_lake(
                 raise
             paths = [path for path in paths if path not in changed]
             broken += [_skipped(path, why) for path, why in changed.items()]
-    found = find_jobs([replace(port, is_trunk=(port.host, port.device, port.port) in trunks) for port in seen])
+    known = [replace(port, is_trunk=(port.host, port.device, port.port) in trunks) for port in seen]
+    found = find_jobs(known, on_step=on_step)
     skipped = (replace(one, why=faults.get(one.label, one.why)) for one in found.skipped)
     return replace(found, skipped=(*broken, *skipped))
 

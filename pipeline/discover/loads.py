@@ -13,7 +13,7 @@ from pipeline.discover.matches import lags_near, match
 from pipeline.discover.shares import Carried, Reference, carried, likely, reference_of, unexplained
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from pipeline.discover.groups import Group
     from pipeline.discover.ports import SeenPort
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Load", "Loads", "Screen"]
 
-SCREEN_LOG_CHANCE: Final = float(np.log(0.02))
-"""A job is tried on a port if chance would make it fit so well once in fifty."""
+SCREEN_LOG_CHANCE: Final = float(np.log(0.5))
+"""A job is tried on a port if chance would make it fit so well every other time: outbursts of other traffic, which the
+regression cuts down, hide a job from a first look."""
+LIKELY_LOG_CHANCE: Final = float(np.log(0.02))
+"""Of a job that chance would make fit so well once in fifty all lags are tried at once."""
 MOST_TRIED: Final = 8
 """Jobs tried on one port together, the likeliest first: more are hardly told apart by one recording."""
 CLEAR_LOG_CHANCE: Final = float(np.log(1e-6))
@@ -80,11 +83,16 @@ class Loads:
         All ports that vary.
     spectra
         Theirs.
+    on_port
+        Called after each port of which it was found what it carries.
     """
 
-    def __init__(self, ports: Sequence[SeenPort], spectra: Spectra) -> None:
+    def __init__(
+        self, ports: Sequence[SeenPort], spectra: Spectra, *, on_port: Callable[[], None] = lambda: None
+    ) -> None:
         self._ports = ports
         self._spectra = spectra
+        self._on_port = on_port
         self._references: dict[tuple[int, ...], Reference] = {}
         self._solved: dict[tuple[int, tuple[tuple[tuple[int, ...], float], ...]], list[Carried]] = {}
 
@@ -96,10 +104,11 @@ class Loads:
         """
         screen = self.screened(groups)
         own = {row: i for i, group in enumerate(groups) for row in group.rows}
-        loads = [
-            together(self._regressed(row, groups, tried=screen.tried(row), lag_s=screen.lag_s[:, row]))
-            for row in range(len(self._ports))
-        ]
+        loads = []
+        for row in range(len(self._ports)):
+            regressed = self._regressed(row, groups, tried=screen.tried(row), screen=screen)
+            loads.append(together(regressed))
+            self._on_port()
         material = [_material(of_port, own.get(row)) for row, of_port in enumerate(loads)]
         return _likely(material, own)
 
@@ -119,7 +128,7 @@ class Loads:
         tried = [i for i in screen.tried(row) if i != i_group and i not in without]
         if sum(self._delays_s(groups[i]).size for i in tried) < MIN_BLENDED:
             return False
-        loads = self._regressed(row, groups, tried=tried, lag_s=screen.lag_s[:, row])
+        loads = self._regressed(row, groups, tried=tried, screen=screen)
         if len(loads) < MIN_BLENDED:
             return False
         sources = [self._reference(groups[load.i_group]) for load in loads]
@@ -131,26 +140,31 @@ class Loads:
         )
         return left_frac <= MAX_LEFT_FRAC
 
-    def _regressed(
-        self, row: int, groups: Sequence[Group], *, tried: Sequence[int], lag_s: NDArray[np.float64]
-    ) -> list[Load]:
-        """Return a load for each group that a port carries, and for each lag of its ports at which it does."""
-        first = [(i, float(lag_s[i])) for i in tried]
+    def _regressed(self, row: int, groups: Sequence[Group], *, tried: Sequence[int], screen: Screen) -> list[Load]:
+        """Return a load for each group that a port carries, and for each lag of its ports at which it does.
+
+        Beats at several lags may cancel where they meet, so that none of them alone is seen on a port: where no other
+        port does as it does, all lags of what is likely there are tried at once.
+        """
+        first = [(i, float(screen.lag_s[i, row])) for i in tried]
         found = self._carried(row, groups, first)
-        more = [(load.i_group, other_s) for load in found for other_s in self._others_s(row, groups, load)]
+        at_once = {load.i_group for load in found}
+        if not any(row in group.rows and len(group.rows) > 1 for group in groups):
+            at_once |= {i for i in tried if screen.log_chance[i, row] <= LIKELY_LOG_CHANCE}
+        more = [(i, lag_s) for i, near_s in first if i in at_once for lag_s in self._others_s(row, groups[i], near_s)]
         if not more:
             return found
         passed = {(load.i_group, load.lag_s) for load in self._carried(row, groups, [*first, *more])}
         # A lag at which nothing is carried would take part of what is carried at another.
         return self._carried(row, groups, [*first, *(one for one in more if one in passed)])
 
-    def _others_s(self, row: int, groups: Sequence[Group], load: Load) -> list[float]:
+    def _others_s(self, row: int, group: Group, near_s: float) -> list[float]:
         """Return the other lags at which a port may carry a group's job; one of its own ports has its own alone."""
-        if row in groups[load.i_group].rows:
+        if row in group.rows:
             return []
-        delays_s = self._delays_s(groups[load.i_group])
-        at = int(np.abs(delays_s - load.lag_s).argmin())
-        others: list[float] = (np.delete(delays_s, at) + load.lag_s - delays_s[at]).tolist()
+        delays_s = self._delays_s(group)
+        at = int(np.abs(delays_s - near_s).argmin())
+        others: list[float] = (np.delete(delays_s, at) + near_s - delays_s[at]).tolist()
         return others
 
     def _delays_s(self, group: Group) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ groups of weak ports -> what each port carries of all -> jobs, members, uplinks,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pipeline.discover.companions import weak_groups
 from pipeline.discover.groups import Group, beating_groups
@@ -17,16 +17,21 @@ from pipeline.discover.ports import MAX_TICKS, QUIET
 from pipeline.discover.result import Discovery, Skipped
 from pipeline.discover.roles import LOW_FRAC, job_of, named, part_frac
 from pipeline.discover.spectra import Spectra, fleet_spectra
+from pipeline.discover.steps import Steps
 from pipeline.discover.templates import template_of
 from pipeline.discover.ticks import MIN_TICKS, common_ticks
 from profiler.units import format_duration, format_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pipeline.discover.ports import SeenPort
 
 __all__ = ["find_jobs"]
+
+N_LOOKS: Final = 5
+"""Times each port is looked at: its spectrum, its group, and what it carries of the groups first found, of pure ones,
+and of weak ones too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,13 +42,17 @@ class _Known:
     beat: Beat
 
 
-def find_jobs(ports: Sequence[SeenPort]) -> Discovery:
+def find_jobs(
+    ports: Sequence[SeenPort], *, on_step: Callable[[int, int], None] = lambda _n_done, _n_steps: None
+) -> Discovery:
     """Group ports that beat together into jobs, and say which jobs each other port carries.
 
     Parameters
     ----------
     ports
         Each direction of each port, see `pipeline.discover.gather`.
+    on_step
+        Called as ports are compared with the number of looks at one done, and of all.
 
     Notes
     -----
@@ -64,13 +73,16 @@ def find_jobs(ports: Sequence[SeenPort]) -> Discovery:
     far = [ticks.too_far(port) for port in varying]
     skipped += [Skipped.of(port, reason) for port, reason in zip(varying, far, strict=True) if reason is not None]
     near = [port for port, reason in zip(varying, far, strict=True) if reason is None]
-    spectra = fleet_spectra(near, ticks)
-    return _searched(near, spectra, skipped=skipped)
+    steps = Steps(N_LOOKS * len(near), on_step)
+    spectra = fleet_spectra(near, ticks, on_port=steps.done)
+    found = _searched(near, spectra, skipped=skipped, steps=steps)
+    steps.finish()
+    return found
 
 
-def _searched(ports: Sequence[SeenPort], spectra: Spectra, *, skipped: list[Skipped]) -> Discovery:
-    loads = Loads(ports, spectra)
-    groups = [group for group in beating_groups(ports, spectra) if group.template.tells]
+def _searched(ports: Sequence[SeenPort], spectra: Spectra, *, skipped: list[Skipped], steps: Steps) -> Discovery:
+    loads = Loads(ports, spectra, on_port=steps.done)
+    groups = [group for group in beating_groups(ports, spectra, on_ports=steps.done) if group.template.tells]
     groups = _own_beats(groups, loads)
     groups = _purified(ports, groups, loads.of(groups), spectra=spectra)
     carried = loads.of(groups)

@@ -16,7 +16,9 @@ from scipy.special import stdtr
 
 from pipeline.discover.spectra import transform
 from pipeline.discover.ticks import on_ticks
-from profiler.ports.fits import fit_z, in_phase, left_of, noise_under, steadiness
+from profiler.ports.fits import N_FREE
+from profiler.ports.regression import evidence_of, regressed
+from profiler.ports.tapers import edge_taper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,17 +31,16 @@ __all__ = ["Carried", "Reference", "carried", "likely", "reference_of", "unexpla
 
 MAX_CHANCE: Final = 5e-3
 """What is less likely than this is looked at; how many ports do as well decides (`likely`)."""
-MAX_FALSE_FRAC: Final = 0.003
+MAX_FALSE_FRAC: Final = 0.001
 """Of the ports that are said to carry a job, at most this part is expected not to."""
+LEAST_Z: Final = 2.5
+"""What is less sure by so many standard deviations is no evidence, and not looked at further."""
 MIN_STEADINESS: Final = 3.0
 """Parts of the recording must agree on a share, to a third of it."""
 MAX_BETTER_Z: Final = 1.5
 """A job that is carried fits where it stands; by so many standard deviations noise makes another shift look better."""
-N_FREE: Final = 60
-"""Degrees of freedom of a spread that is taken from a hundred shifts, of which a tapered spectrum ties three together,
-each with a real and an imaginary part."""
-N_ROUNDS: Final = 3
-"""Shares and noise are found in turn, each from the other, so many times."""
+MIN_PART_FRAC: Final = 0.1
+"""What a job does at its lines, over what others do there: less may be what is not known of theirs."""
 SINGULAR: Final = 1e-9
 """Templates more alike than this are one to least squares."""
 DOWN_QUANTILE: Final = 0.05
@@ -178,47 +179,30 @@ def carried(
     of the recording must agree on it (`profiler.ports.fits`).
     """
     rate_bps, known = on_ticks(port, ticks)
-    whole, _ = transform(rate_bps, known)
+    taper = edge_taper(known)
     freqs_hz = np.append(0.0, ticks.freqs_hz)
     lines = np.array(
         [
-            np.where(one.is_line & counted, transform(_shifted(one.rate_bps, freqs_hz, by_s=lag_s), known)[0], 0.0)
+            np.where(one.is_line & counted, _tapered(_shifted(one.rate_bps, freqs_hz, by_s=lag_s), taper), 0.0)
             for one, lag_s in zip(references, lags_s, strict=True)
         ]
     )
-    share, noise = _solved(whole, lines, drawn=~counted)
-    rest = whole - share @ lines
-    used = np.flatnonzero(lines.any(axis=0))
+    regression = regressed(_tapered(rate_bps, taper), lines, drawn=~counted, known=known)
     found = []
-    for i, (weight, lag_s) in enumerate(zip(share, lags_s, strict=True)):
-        own = np.zeros(whole.size, dtype=np.complex128)
-        own[used] = left_of(lines[:, used], i, noise=noise[used])
-        if weight <= 0 or not own.any():
+    for i, lag_s in enumerate(lags_s):
+        one = evidence_of(lines, i, regression=regression, least_z=LEAST_Z)
+        if one is None or one.steady < MIN_STEADINESS or one.better_z > MAX_BETTER_Z or one.part_frac < MIN_PART_FRAC:
             continue
-        z = fit_z(own, rest, share=float(weight), noise=noise)
         n_looks = 1 + 2 * abs(lag_s) / ticks.dt_s
-        log_chance = min(0.0, float(np.log(n_looks * max(float(stdtr(N_FREE, -z)), 1e-300))))
-        alone = rest + weight * own
-        if log_chance > np.log(MAX_CHANCE) or z < in_phase(own, alone, noise=noise) * z - MAX_BETTER_Z:
-            continue
-        steady = steadiness(own, alone, noise=noise)
-        if steady >= MIN_STEADINESS:
-            error = float(weight) / min(z, steady)
-            found.append(Carried(i_job=i, weight=float(weight), error=error, z=z, log_chance=log_chance))
+        log_chance = min(0.0, float(np.log(n_looks * max(float(stdtr(N_FREE, -one.z)), 1e-300))))
+        if log_chance <= np.log(MAX_CHANCE):
+            error = one.share * one.error_frac
+            found.append(Carried(i_job=i, weight=one.share, error=error, z=one.z, log_chance=log_chance))
     return found
 
 
-def _solved(
-    whole: NDArray[np.complex128], lines: NDArray[np.complex128], *, drawn: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the shares that explain most, and the noise at each frequency of what they leave."""
-    noise = noise_under(whole, drawn=drawn)
-    share: NDArray[np.float64] = np.zeros(len(lines))
-    used = np.flatnonzero(lines.any(axis=0))
-    some = lines[:, used]
-    for _ in range(N_ROUNDS):
-        gram = (np.conj(some) / noise[used] @ some.T).real
-        match = (np.conj(some) / noise[used] @ whole[used]).real
-        share = np.asarray(np.linalg.lstsq(gram, match, rcond=SINGULAR)[0], dtype=np.float64)
-        noise = noise_under(whole - share @ lines, drawn=drawn)
-    return share, noise
+def _tapered(rate: NDArray[np.float64], taper: NDArray[np.float64]) -> NDArray[np.complex128]:
+    """Return the Fourier transform of a rate about its mean, frequency 0 left out."""
+    level = float(np.dot(taper, rate) / max(float(taper.sum()), 1e-300))
+    spectrum: NDArray[np.complex128] = scipy.fft.rfft((rate - level) * taper)[1:]
+    return spectrum

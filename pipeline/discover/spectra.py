@@ -18,7 +18,7 @@ from profiler.period.floor import noise_floor
 from profiler.ports.spectra import READ_GAIN, READ_NATS, line_mask
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pipeline.discover.ports import SeenPort
     from pipeline.discover.ticks import Ticks
@@ -51,8 +51,8 @@ class Spectra:
         return self.power >= LINE_RATIO
 
 
-def fleet_spectra(ports: Sequence[SeenPort], ticks: Ticks) -> Spectra:
-    """Return the spectra of all ports.
+def fleet_spectra(ports: Sequence[SeenPort], ticks: Ticks, *, on_port: Callable[[], None] = lambda: None) -> Spectra:
+    """Return the spectra of all ports, and call ``on_port`` after each.
 
     Notes
     -----
@@ -72,6 +72,7 @@ def fleet_spectra(ports: Sequence[SeenPort], ticks: Ticks) -> Spectra:
         over[: MIN_CYCLES - 1] = 0.0
         power[row] = over
         white[row] = whitened(spectrum, over)
+        on_port()
     return Spectra(ticks=ticks, white=white, power=power)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.fft import prev_fast_len
-from scipy.interpolate import CubicSpline
+from scipy.ndimage import map_coordinates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,8 +95,8 @@ def on_ticks(
     mean = float(own[port.known].mean())
     total = np.concatenate(([0.0], np.cumsum(np.where(port.known, own - mean, 0.0)))) * port.dt_s
     at_s = ticks.edges_s
-    within = np.clip(at_s, edges_s[0], edges_s[-1])
-    rate = mean + np.diff(CubicSpline(edges_s, total)(within)) / ticks.dt_s
+    within = np.clip((at_s - edges_s[0]) / port.dt_s, 0, own.size)
+    rate = mean + np.diff(map_coordinates(total, within[None], order=3, mode="mirror")) / ticks.dt_s
     covered_s = np.diff(np.interp(at_s, edges_s, np.concatenate(([0.0], np.cumsum(port.known))) * port.dt_s))
     known = covered_s > KNOWN_FRAC * ticks.dt_s
     return np.where(known, rate, mean), known

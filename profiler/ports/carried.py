@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import scipy.fft
 from scipy.stats import norm
+from scipy.stats import t as student
 
 from profiler.errors import UsageError
-from profiler.ports.fits import fit_z, in_phase, left_of, lines_only, noise_under, steadiness
+from profiler.ports.fits import N_FREE, lines_only
 from profiler.ports.port import Port, reads, ready
+from profiler.ports.regression import Evidence, evidence_of, explained, regressed
 from profiler.ports.spectra import line_mask
+from profiler.ports.tapers import edge_taper
 from profiler.units import BITS_PER_BYTE, NS_PER_S
 
 if TYPE_CHECKING:
@@ -36,21 +39,21 @@ MAX_LAG_TICKS: Final = 1.0
 """Clocks of counters differ by up to a tick."""
 LAG_STEP_TICKS: Final = 0.25
 """A lag that is half of this off costs a line at half the sampling rate less than a tenth."""
+LEAST_Z: Final = 2.5
+"""What is less sure by so many standard deviations is no evidence, and not looked at further."""
 MIN_STEADINESS: Final = 3.0
 READ_NATS: Final = 6.0
 """Where the times of the reads have as much as this (few frequencies do by chance), nothing is counted."""
 MAX_BETTER_Z: Final = 1.5
 """A job that is carried fits where it stands; by so many standard deviations noise makes another shift look better."""
-SINGULAR: Final = 1e-9
-"""Templates more alike than this are one to least squares."""
 MIN_SWING_FRAC: Final = 0.2
 """Lines whose root mean square is a smaller part of a template's mean do not tell how much of it a port carries."""
 BLUR_FRAC: Final = 0.12
 """Putting a template on ticks of another phase weakens its lines by up to so much, and its share seems larger."""
 MAX_CHANCE: Final = 1e-4
 """Of 10,000 jobs that a port does not carry one may be named."""
-N_ROUNDS: Final = 3
-"""Shares, lags and noise are found in turn, each from the others, so many times."""
+N_ROUNDS: Final = 2
+"""Shares and lags are found in turn, each from the other, so many times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +98,13 @@ def carried_jobs(series: RateSeries, templates: Mapping[str, RateSeries]) -> tup
     -----
     With U the port's spectrum, M_j the lines of the templates and S the noise floor of what they leave of U,
     generalised least squares solves G b = h, G_jk = sum conj(M_j) M_k / S, h_j = sum conj(M_j) U / S, each template at
-    the lag at which it explains most. A job's share is judged by what is left of its template once all others are taken
-    out of it (so that two jobs with periods in a ratio are not taken for one another), against what the same template
-    finds when it is shifted, circularly, by a random time and by `MIN_SHIFT` and more frequencies: noise keeps its
-    floor and its memory, but a job that is carried no longer fits. Parts of the recording must agree on the share, and
-    no other shift in time may fit better. What is carried must vary as the template does; a steady part of a job cannot
-    be told from any other traffic.
+    the lag at which it explains most. That tells the share; whether the job is there at all is told from the same with
+    the outbursts of other traffic cut down (`profiler.ports.calm`). A job's share is judged by what is left of its
+    template once all others are taken out of it (so that two jobs with periods in a ratio are not taken for one
+    another), against what the same template finds when it is shifted by some frequencies: noise keeps its floor and its
+    memory, but a job that is carried no longer fits. Parts of the recording must agree on the share, no other shift in
+    time may fit better, and it must be more than what errors of the other templates may leave over. What is carried
+    must vary as the template does; a steady part of a job cannot be told from any other traffic.
     """
     if not templates:
         raise UsageError("carried_jobs: no templates; give the rate of a port of each job")
@@ -123,6 +127,7 @@ class _Spectra:
     templates: NDArray[np.complex128]
     freqs_hz: NDArray[np.float64]
     drawn: NDArray[np.bool_]
+    known: NDArray[np.bool_]
     tick_s: float
     port_bps: float
     template_bps: NDArray[np.float64]
@@ -141,7 +146,7 @@ def _spectra(series: RateSeries, templates: Mapping[str, RateSeries]) -> tuple[l
     known = port.known & np.all([np.isfinite(row) for row in rows.values()], axis=0)
     if np.count_nonzero(known) < n_needed or port.rate_bps[known].std() == 0:
         rows = {}
-    window = np.hanning(known.size + 2)[1:-1] * known
+    window = edge_taper(known)
     weight = window / max(window.sum(), 1e-300)
 
     def spectrum(rate_bps: NDArray[np.float64]) -> NDArray[np.complex128]:
@@ -159,6 +164,7 @@ def _spectra(series: RateSeries, templates: Mapping[str, RateSeries]) -> tuple[l
         templates=spectra,
         freqs_hz=scipy.fft.rfftfreq(known.size, port.dt_s)[1:],
         drawn=np.zeros(known.size // 2, dtype=bool) if read is None else _drawn(spectrum(read.rate_bps)),
+        known=known,
         tick_s=port.dt_s,
         port_bps=float(port.rate_bps[known].mean()) if known.any() else 0.0,
         template_bps=template_bps,
@@ -184,72 +190,74 @@ def _on_bins(template: RateSeries, port: Port, *, origin_ns: int) -> NDArray[np.
 
 
 def _carried(names: list[str], spectra: _Spectra) -> list[CarriedJob]:
-    fit = _fit(spectra)
+    lags_s, turned = _fit(spectra)
+    regression = regressed(spectra.port, turned, drawn=spectra.drawn, known=spectra.known)
     jobs = []
     for i, name in enumerate(names):
-        own = left_of(fit.turned, i, noise=fit.noise)
-        share = float(fit.share[i])
-        z = fit_z(own, fit.rest, share=share, noise=fit.noise)
-        chance = min(1.0, len(names) * _lags_s(spectra.tick_s).size * float(norm.sf(z)))
-        if chance > MAX_CHANCE:
+        found = evidence_of(turned, i, regression=regression, least_z=LEAST_Z)
+        if found is None or found.steady < MIN_STEADINESS or found.better_z > MAX_BETTER_Z:
             continue
-        alone = fit.rest + share * own
-        steady = steadiness(own, alone, noise=fit.noise)
-        if steady < MIN_STEADINESS or z < in_phase(own, alone, noise=fit.noise) * z - MAX_BETTER_Z:
+        if found.part_frac < BLUR_FRAC:
             continue
-        mean_bps = min(float(share * spectra.template_bps[i]), spectra.port_bps)
-        half_bps = mean_bps * float(np.hypot(norm.ppf(0.975) / min(z, steady), BLUR_FRAC))
-        tells_mean = spectra.swing_frac[i] >= MIN_SWING_FRAC
-        jobs.append(
-            CarriedJob(
-                name=name,
-                share=share,
-                mean_bps=mean_bps if tells_mean else None,
-                mean_low_bps=max(0.0, mean_bps - half_bps) if tells_mean else None,
-                mean_high_bps=mean_bps + half_bps if tells_mean else None,
-                frac=mean_bps / spectra.port_bps if tells_mean else None,
-                lag_s=float(fit.lags_s[i]),
-                z=z,
-                chance=chance,
-            )
-        )
+        weight = np.abs(turned[i]) ** 2 / regression.calm.noise
+        chance = min(1.0, len(names) * _chance(found.z, weight=weight, spectra=spectra))
+        if chance <= MAX_CHANCE:
+            jobs.append(_job(name, found, i_job=i, spectra=spectra, lag_s=float(lags_s[i]), chance=chance))
     return jobs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Fit:
-    """Lags and shares of the templates, the templates so turned, and what is left of the port."""
+def _chance(z: float, *, weight: NDArray[np.float64], spectra: _Spectra) -> float:
+    """Return the chance of a fit this good at the best lag, of lines that count so much, shape (n_freqs,).
 
-    lags_s: NDArray[np.float64]
-    share: NDArray[np.float64]
-    turned: NDArray[np.complex128]
-    rest: NDArray[np.complex128]
-    noise: NDArray[np.float64]
+    Notes
+    -----
+    The fit passes a level z upwards so often a second as its root mean square frequency, times exp(-z^2 / 2) [1]_, of
+    which the mean over the error of its spread is (1 + z^2 / n)^(-n / 2).
+
+    References
+    ----------
+    .. [1] R. B. Davies, "Hypothesis testing when a nuisance parameter is present only under the alternative",
+       Biometrika 74 (1987).
+    """
+    often_hz = float(np.sqrt(np.dot(weight, spectra.freqs_hz**2) / weight.sum()))
+    passes = 2 * MAX_LAG_TICKS * spectra.tick_s * often_hz * float((1 + z**2 / N_FREE) ** (-N_FREE / 2))
+    return float(student.sf(z, N_FREE)) + passes
 
 
-def _fit(spectra: _Spectra) -> _Fit:
-    """Return the shares and lags that explain most, and the noise that is left: each in turn, given the others."""
+def _job(name: str, found: Evidence, *, i_job: int, spectra: _Spectra, lag_s: float, chance: float) -> CarriedJob:
+    mean_bps = min(found.share * float(spectra.template_bps[i_job]), spectra.port_bps)
+    half_bps = mean_bps * float(np.hypot(norm.ppf(0.975) * found.error_frac, BLUR_FRAC))
+    tells_mean = bool(spectra.swing_frac[i_job] >= MIN_SWING_FRAC)
+    return CarriedJob(
+        name=name,
+        share=found.share,
+        mean_bps=mean_bps if tells_mean else None,
+        mean_low_bps=max(0.0, mean_bps - half_bps) if tells_mean else None,
+        mean_high_bps=mean_bps + half_bps if tells_mean else None,
+        frac=mean_bps / spectra.port_bps if tells_mean else None,
+        lag_s=lag_s,
+        z=found.z,
+        chance=chance,
+    )
+
+
+def _fit(spectra: _Spectra) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
+    """Return the lags at which templates explain most, each in turn, given the others, and the templates so turned."""
     lags_s = np.zeros(len(spectra.templates))
-    noise = noise_under(spectra.port, drawn=spectra.drawn)
+    turned = spectra.templates
     for _ in range(N_ROUNDS):
+        calm = regressed(spectra.port, turned, drawn=spectra.drawn, known=spectra.known).calm
+        whole = calm.share @ turned + calm.rest
         for i in range(lags_s.size):
             tried = [np.where(np.arange(lags_s.size) == i, lag_s, lags_s) for lag_s in _lags_s(spectra.tick_s)]
-            lags_s = max(tried, key=lambda one: _shares(spectra, one, noise=noise)[0])
-        _, share, turned = _shares(spectra, lags_s, noise=noise)
-        rest = spectra.port - share @ turned
-        noise = noise_under(rest, drawn=spectra.drawn)
-    return _Fit(lags_s=lags_s, share=share, turned=turned, rest=rest, noise=noise)
+            lags_s = max(tried, key=lambda one: explained(whole, _turned(spectra, one), noise=calm.noise)[0])
+        turned = _turned(spectra, lags_s)
+    return lags_s, turned
 
 
-def _shares(
-    spectra: _Spectra, lags_s: NDArray[np.float64], *, noise: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64], NDArray[np.complex128]]:
-    """Return what templates at these lags explain, their shares, and themselves, turned by the lags."""
-    turned = np.exp(-2j * np.pi * np.outer(lags_s, spectra.freqs_hz)) * spectra.templates
-    gram = (np.conj(turned) / noise @ turned.T).real
-    match = (np.conj(turned) / noise @ spectra.port).real
-    share = np.linalg.lstsq(gram, match, rcond=SINGULAR)[0]
-    return float(share @ match), share, turned
+def _turned(spectra: _Spectra, lags_s: NDArray[np.float64]) -> NDArray[np.complex128]:
+    turned: NDArray[np.complex128] = np.exp(-2j * np.pi * np.outer(lags_s, spectra.freqs_hz)) * spectra.templates
+    return turned
 
 
 def _lags_s(tick_s: float) -> NDArray[np.float64]:

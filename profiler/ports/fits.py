@@ -6,25 +6,31 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import scipy.fft
+from scipy.ndimage import uniform_filter1d
 
 from profiler.period.floor import noise_floor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["fit_z", "in_phase", "left_of", "lines_only", "noise_under", "steadiness"]
+__all__ = ["N_FREE", "fit_z", "in_phase", "left_of", "lines_only", "noise_under", "steadiness"]
 
 N_SHIFTS: Final = 100
 """Shifts from which the spread of chance fits is taken, to within a twentieth; the nearest, of like noise."""
 MIN_SHIFT: Final = 8
 """Shifts of a template's spectrum by so many frequencies and more take its lines off the job's, and leave the noise's
 floor as it is."""
+N_FREE: Final = 60
+"""Degrees of freedom of a spread that is taken from a hundred shifts, of which a line's width ties three together, each
+with a real and an imaginary part."""
 N_PARTS: Final = 8
 """Parts of the recording that must agree on a share: fewer than one in a hundred do by chance."""
 LINE_RATIO: Final = 8.0
 """Power this many times a template's floor is its job's: one frequency in 3,000 of noise has so much."""
 STANDS_OUT: Final = 4.0
 """Power this many times the floor is hardly noise's: one frequency in fifty has so much."""
+SKIRT_CELLS: Final = 2
+"""A line that wanders, or is tapered, stands in so many frequencies to each side."""
 SINGULAR: Final = 1e-9
 """Templates more alike than this are one to least squares."""
 
@@ -42,11 +48,13 @@ def lines_only(template: NDArray[np.complex128]) -> NDArray[np.complex128]:
 def noise_under(rest: NDArray[np.complex128], *, drawn: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the noise at each frequency: the floor, and more where something stands out that is no template's.
 
-    A line of a job that has no template would else be matched with the templates' own noise there.
+    A line of a job that has no template would else be matched with the templates' own noise there, and its skirt with a
+    template's line beside it: there the template explains all, and nothing is left to tell.
     """
     power = np.abs(rest) ** 2
     floor = noise_floor(power)
-    noise: NDArray[np.float64] = np.where(drawn, np.inf, np.maximum(floor, power / STANDS_OUT))
+    beside = uniform_filter1d(power, 2 * SKIRT_CELLS + 1)
+    noise: NDArray[np.float64] = np.where(drawn, np.inf, np.maximum(floor, beside / STANDS_OUT))
     return noise
 
 

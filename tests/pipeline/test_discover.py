@@ -56,6 +56,15 @@ def test_ports_of_a_job_are_grouped_weak_ones_with_them(fleet: Fleet, found: Dis
     assert _groups(found) == {frozenset(devices) for devices in by_job.values()}
 
 
+def test_a_search_says_how_far_it_is(ports: list[SeenPort]) -> None:
+    steps: list[tuple[int, int]] = []
+    find_jobs(ports, on_step=lambda n_done, n_steps: steps.append((n_done, n_steps)))
+    n_varying = sum(port.varies for port in ports)
+    assert len(steps) > 3 * n_varying
+    assert [n_done for n_done, _ in steps] == sorted(n_done for n_done, _ in steps)
+    assert {n_steps for _, n_steps in steps} == {steps[-1][0]}
+
+
 def test_weak_members_do_not_beat_alone(fleet: Fleet, ports: list[SeenPort]) -> None:
     alone = {port.device for port in ports if port.period_s is not None}
     assert not alone & fleet.weak

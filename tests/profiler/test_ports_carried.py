@@ -95,6 +95,33 @@ def test_noise_with_a_memory_invents_no_job() -> None:
     assert found == []
 
 
+def test_whole_flows_now_and_then_hide_no_job() -> None:
+    rng = np.random.default_rng(8)
+    jobs = _jobs(rng)
+    quiet = noise_traffic(rng, duration_s=DURATION_S, noise_bps=0.5e9)
+    starts_s = np.sort(rng.uniform(0, DURATION_S, 30))
+    flows = Traffic(edges_s=np.stack([starts_s, starts_s + 1.5], axis=1), rate_bps=np.full(30, 80e9))
+    # The job's variance is a fortieth of that of the flows, which stand 30 times above what the uplink mostly moves.
+    total = quiet.plus(flows).plus(_part(jobs["a"], 0.03))
+    uplink = seen_at(rng, total, phase_s=0.4, duration_s=DURATION_S, name="uplink")
+    carried = carried_jobs(uplink, _templates(rng, jobs))
+    assert [job.name for job in carried] == ["a"]
+    assert carried[0].z > 10
+
+
+def test_bursts_that_a_job_sends_now_and_then_count_fully_in_its_share() -> None:
+    rng = np.random.default_rng(9)
+    jobs = _jobs(rng)
+    # One burst in four comes over this uplink: a quarter of the job, in outbursts.
+    some = rng.uniform(size=jobs["a"].rate_bps.size) < 0.25
+    sprayed = replace(jobs["a"], rate_bps=np.where(some, jobs["a"].rate_bps, 0.0))
+    total = noise_traffic(rng, duration_s=DURATION_S, noise_bps=1e9).plus(sprayed)
+    uplink = seen_at(rng, total, phase_s=0.4, duration_s=DURATION_S, name="uplink")
+    carried = carried_jobs(uplink, _templates(rng, jobs))
+    assert [job.name for job in carried] == ["a"]
+    assert carried[0].share == pytest.approx(some.mean(), rel=0.25)
+
+
 def test_what_has_no_traffic_in_common_carries_nothing() -> None:
     rng = np.random.default_rng(7)
     jobs = _jobs(rng)
