@@ -35,7 +35,7 @@ OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 
 CONNECT_S: Final = 5.0
 """A server that does not take the connection by then is not there."""
-REQUEST_S: Final = 10.0
+REQUEST_S: Final = 5.0
 """A server that sends nothing for so long has gone."""
 ATTEMPTS: Final = 3
 """Tries of each request: servers that are busy say so, and answer a second later."""
