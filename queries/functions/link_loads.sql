@@ -16,7 +16,8 @@ create macro link_loads(first_ns, last_ns, bin_s := 1) as table
         select
             link_series.link_id,
             link_series.direction,
-            arg_min(link_series.series_id, (port_series.kind = 'gauge', link_series.series_id)) as series_id
+            arg_min(link_series.series_id, (port_series.kind = 'gauge', link_series.series_id)) as series_id,
+            arg_min(port_series.layer, (port_series.kind = 'gauge', link_series.series_id)) as layer
         from link_series
         inner join port_series on link_series.series_id = port_series.series_id
         group by link_series.link_id, link_series.direction
@@ -25,7 +26,6 @@ create macro link_loads(first_ns, last_ns, bin_s := 1) as table
     windows as (
         select
             series_id,
-            layer,
             t_ns - window_ns as start_ns,
             t_ns as end_ns,
             bytes,
@@ -69,11 +69,9 @@ create macro link_loads(first_ns, last_ns, bin_s := 1) as table
     pieces as (
         select
             series_id,
-            layer,
             i_bin,
-            bin_ns,
             refresh_s,
-            case when i_bin is null then rate_bps end as whole_bps,
+            rate_bps,
             to_ns - from_ns as piece_ns,
             -- Differences of what came up to each end: no byte is lost or counted twice.
             cast(floor(bytes * ((to_ns - start_ns) / (end_ns - start_ns))) as bigint)
@@ -81,28 +79,32 @@ create macro link_loads(first_ns, last_ns, bin_s := 1) as table
         from edged
     ),
 
+    -- There are about as many groups as reads: nothing is grouped by, or kept, that is the same for a series.
     bins as (
         select
             series_id,
-            layer,
-            i_bin,
-            whole_bps,
             max(refresh_s) as refresh_s,
-            max(bin_ns) as bin_ns,
             cast(sum(piece_ns) as bigint) as bin_load_ns,
             cast(sum(piece_bytes) as bigint) as bin_bytes
         from pieces
-        group by series_id, layer, i_bin, whole_bps
+        where i_bin is not null
+        group by series_id, i_bin
     ),
 
     rated as (
         select
             *,
-            case
-                when i_bin is null then whole_bps
-                when 2 * bin_load_ns >= bin_ns then bin_bytes * 8e9 / bin_load_ns
-            end as rate_bps
+            case when 2 * bin_load_ns >= bin_s * 1e9 then bin_bytes * 8e9 / bin_load_ns end as rate_bps
         from bins
+        union all
+        select
+            series_id,
+            refresh_s,
+            piece_ns as bin_load_ns,
+            piece_bytes as bin_bytes,
+            rate_bps
+        from pieces
+        where i_bin is null
     ),
 
     loads as (
@@ -111,7 +113,7 @@ create macro link_loads(first_ns, last_ns, bin_s := 1) as table
             counted.direction,
             links.capacity_bps,
             counted.series_id,
-            rated.layer,
+            counted.layer,
             rated.refresh_s,
             rated.bin_load_ns,
             rated.bin_bytes,
