@@ -15,7 +15,7 @@ from pipeline.cli.printer import CsvFlag, Format, JsonFlag, chosen_format, note,
 from profiler.errors import UsageError
 
 if TYPE_CHECKING:
-    from profiler.importers import IngestReport, InputReport
+    from profiler.importers import IngestReport, InputReport, Options
 
 __all__ = ["ingest"]
 
@@ -56,6 +56,9 @@ def ingest(
     packets: Annotated[
         Path | None, typer.Option("--packets", help="Folder for a Parquet file of each capture with a row a packet.")
     ] = None,
+    followed: Annotated[
+        bool, typer.Option("--follow", help="Read a capture while it is written, until Ctrl-C or the pipe's end.")
+    ] = False,
     output: Annotated[
         str, typer.Option("--format", help="How to print the answer: table, json or csv; or as --input-format.")
     ] = Format.TABLE,
@@ -78,6 +81,8 @@ def ingest(
         offbeat ingest Leaf-5_3_1.csv.gz --lake lake --mapping zhejianglab
 
         ssh node7 cat trace.json.gz | offbeat ingest - --lake lake --host node7
+
+        tcpdump -i mirror0 -w - udp port 4791 | offbeat ingest - --lake lake --follow
     """
     from profiler.importers import IngestReport, Options, read_mapping
     from profiler.importers import ingest as ingest_inputs
@@ -93,6 +98,9 @@ def ingest(
     )
     printed, importer = _formats(output, input_format)
     chosen = chosen_format(printed, as_json=as_json, as_csv=as_csv)
+    if followed:
+        _follow(files, lake=lake, options=options, output=chosen)
+        return
     found: list[InputReport] = []
     try:
         with _progress(files) as advance:
@@ -101,6 +109,20 @@ def ingest(
         if found:
             _print(IngestReport(inputs=tuple(found)), output=chosen)
     if any(report.is_faulty for report in found):
+        raise typer.Exit(1)
+
+
+def _follow(files: list[str], *, lake: Path, options: Options, output: Format) -> None:
+    from profiler.importers import IngestReport, follow
+    from profiler.record import stop_on_signals
+
+    if len(files) != 1:
+        raise UsageError(f"--follow: one capture at a time, {len(files)} were given")
+    note(f"offbeat: following {files[0]}; Ctrl-C ends it")
+    with stop_on_signals() as stop:
+        report = follow(files[0], lake=lake, options=options, stop=stop)
+    _print(IngestReport(inputs=(report,)), output=output)
+    if report.is_faulty:
         raise typer.Exit(1)
 
 

@@ -5,6 +5,7 @@
 """
 
 from profiler.importers.coverage import Coverage, Skipped
+from profiler.importers.follow import follow
 from profiler.importers.importer import Importer, Options
 from profiler.importers.ingest import ingest
 from profiler.importers.mapping_file import read_mapping
@@ -24,6 +25,7 @@ __all__ = [
     "Sink",
     "Skipped",
     "Traffic",
+    "follow",
     "importer_of",
     "ingest",
     "read_counters",

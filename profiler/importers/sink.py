@@ -43,7 +43,7 @@ class Sink(Protocol):
         """Take rows of table ``flows``."""
 
 
-def write_mixed(sink: Sink, series_ids: NDArray[np.uint64], samples: Rows) -> None:
+def write_mixed(sink: Sink, series_ids: NDArray[np.uint64], *, samples: Rows) -> None:
     """Write samples of many series, those of one after those of another; a lake takes them all at once.
 
     Parameters
@@ -57,7 +57,7 @@ def write_mixed(sink: Sink, series_ids: NDArray[np.uint64], samples: Rows) -> No
     """
     t_ns, value, window_ns, flags = samples
     if isinstance(sink, LakeWriter):
-        sink.write_mixed(series_ids, t_ns, value, window_ns=window_ns, flags=flags)
+        sink.write_mixed(series_ids, t_ns, value=value, window_ns=window_ns, flags=flags)
         return
     edges = (np.flatnonzero(series_ids[1:] != series_ids[:-1]) + 1).tolist()
     for start, stop in zip([0, *edges], [*edges, series_ids.size], strict=True):

@@ -152,8 +152,8 @@ class LakeWriter:
         self,
         series_ids: NDArray[np.uint64],
         t_ns: ArrayLike,
-        value: ArrayLike,
         *,
+        value: ArrayLike,
         window_ns: ArrayLike = 0,
         flags: ArrayLike = 0,
     ) -> None:

@@ -36,7 +36,7 @@ def kernel_cost(path: Path, *, n_packets: int) -> Cost:
     wall_s, cpu_s = time.perf_counter(), time.process_time()
     at, status = HEADER_BYTES, FULL
     while status == FULL:
-        at, status = memory.walk(data, at, data.size)
+        at, status = memory.walk(data, at, stop=data.size)
         memory.take_bins()
     cost = Cost(wall_s=time.perf_counter() - wall_s, cpu_s=time.process_time() - cpu_s)
     if state[layout.N_PACKETS] != n_packets:

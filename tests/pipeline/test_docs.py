@@ -24,8 +24,9 @@ PYTHON = sorted([*SHIPPED, *(ROOT / "tests").rglob("*.py")])
 MAX_LINES = 400
 MAX_POSITIONAL = 2
 VAGUE_NAMES = {"utils", "util", "common", "helpers", "helper", "core", "misc", "manager", "tools"}
-COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "intrinsic", "overload", "entry", "inner"}
-"""numba compiles positional arguments only (`entry` and `inner` are ours, see `pipeline.compat.compiled`)."""
+COMPILERS = {"compiled", "njit", "jit", "vectorize", "guvectorize", "cfunc", "intrinsic", "overload", "entry", "inner"}
+"""numba compiles positional arguments only (`entry` and `inner` are of `pipeline.compat.compiled`,
+`compiled` is of `profiler.importers.captures.kernel.compiling`)."""
 IN_TABLE_ORDER = {"append", "note", "series_id", "write_samples", "write_segment"}
 """Their arguments are a row, in the order of the table's columns. This set may shrink, not grow."""
 

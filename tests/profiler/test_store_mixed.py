@@ -34,7 +34,7 @@ def test_mixed_rows_are_read_back_as_those_of_one_series_after_another(
     with together.writer(recording("a")) as writer:
         for series in SERIES:
             writer.add_series(series)
-        writer.write_mixed(ids, t_ns, value, window_ns=5, flags=flags)
+        writer.write_mixed(ids, t_ns, value=value, window_ns=5, flags=flags)
         assert writer.n_rows == t_ns.size
     with apart.writer(recording("a")) as writer:
         for series in SERIES:
@@ -55,6 +55,6 @@ def test_mixed_rows_of_an_unknown_series_or_of_no_whole_numbers_are_refused(tmp_
         writer.add_series(SERIES[0])
         ids = np.array([SERIES[0].series_id, 5], dtype=np.uint64)
         with pytest.raises(UsageError, match="series 5 is not known"):
-            writer.write_mixed(ids, [1, 2], [1, 2])
+            writer.write_mixed(ids, [1, 2], value=[1, 2])
         with pytest.raises(BadInput, match="expected whole numbers"):
-            writer.write_mixed(ids[:1], [1], [0.5])
+            writer.write_mixed(ids[:1], [1], value=[0.5])

@@ -64,6 +64,15 @@ class BinTable:
         self._append(_merged(self._take_all()))
         return self._older_half() if self._n_rows > self._most_rows // 2 else self._no_rows()
 
+    def before(self, i_bin: int) -> NDArray[np.int64]:
+        """Return rows of the bins before one, which count as handed out."""
+        self._append(_merged(self._take_all()))
+        self._first_bin = max(self._first_bin, i_bin)
+        rows = self._take_all()
+        is_old = rows[:, BIN] < self._first_bin
+        self._append(rows[~is_old])
+        return rows[is_old]
+
     def rest(self) -> NDArray[np.int64]:
         """Return rows of all bins that wait."""
         return _merged(self._take_all())

@@ -55,11 +55,11 @@ def load_kernel() -> Kernel:
     result = ctypes.c_int64()
     address = ctypes.addressof(result)
 
-    def enter(data: int, words: int, at: int, stop: int) -> int:
+    def _enter(data: int, words: int, at: int, stop: int) -> int:
         native(address, None, data, words, at, stop)
         return result.value
 
-    return enter
+    return _enter
 
 
 def _machine() -> llvm.TargetMachine:
@@ -122,7 +122,7 @@ def _compile(machine: llvm.TargetMachine) -> bytes:
     from profiler.importers.captures.kernel.compiling import SIGNATURE
     from profiler.importers.captures.kernel.entry import enter
 
-    module = llvm.parse_assembly(cfunc(SIGNATURE)(enter).inspect_llvm())
+    module = llvm.parse_assembly(cfunc(SIGNATURE)(enter.py_func).inspect_llvm())
     for function in module.functions:
         # What numba wraps around for callers in C asks for the interpreter's lock; without it nothing is left to link.
         if function.name.startswith("cfunc."):

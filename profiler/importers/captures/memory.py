@@ -74,7 +74,7 @@ class KernelMemory:
         self._put(layout.INTERFACES_AT, interfaces.reshape(-1, INTERFACE_WORDS))
         self.state[layout.N_INTERFACES] = n_interfaces
 
-    def walk(self, data: NDArray[np.uint8], start: int, stop: int) -> tuple[int, int]:
+    def walk(self, data: NDArray[np.uint8], start: int, *, stop: int) -> tuple[int, int]:
         """Take packets from one place to another; return where that ended, and the status that tells why.
 
         The kernel stops with status ``FULL`` before one of the tables is, and strangers of the walk before are gone.
@@ -91,7 +91,7 @@ class KernelMemory:
         """Count a packet that the kernel put aside, by the key in its row."""
         self._count(row, layout.KEYED, 0, 0)
 
-    def count_inner(self, row: NDArray[np.int64], data: NDArray[np.uint8], at: int) -> None:
+    def count_inner(self, row: NDArray[np.int64], data: NDArray[np.uint8], *, at: int) -> None:
         """Count a packet that the kernel put aside, by the IP packet inside it, which starts at a place."""
         self._count(row, layout.INNER, data.ctypes.data, at)
 

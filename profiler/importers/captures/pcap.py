@@ -46,7 +46,7 @@ def walk_pcap(window: ByteWindow, memory: KernelMemory) -> Iterator[None]:
     """
     _read_header(window.take(HEADER_BYTES), memory)
     while True:
-        window.start, status = memory.walk(window.data, window.start, window.stop)
+        window.start, status = memory.walk(window.data, window.start, stop=window.stop)
         yield
         if status == DAMAGED:
             raise BadInput(f"byte {window.position}: a packet longer than {LARGEST_PACKET_BYTES} bytes: damaged there")

@@ -80,7 +80,7 @@ class PcapngWalk:
         while True:
             memory.state[layout.BIG_ENDIAN] = self._order == ">"
             memory.set_interfaces(self._interfaces, self._n_interfaces)
-            window.start, status = memory.walk(window.data, window.start, window.stop)
+            window.start, status = memory.walk(window.data, window.start, stop=window.stop)
             yield
             if status == DESCRIBED:
                 self._read_description()

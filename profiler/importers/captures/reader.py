@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
 
-from profiler.errors import BadInput
+from profiler.errors import BadInput, Truncated
 from profiler.importers.captures import layout
 from profiler.importers.captures.bins import SERIES, BinTable
 from profiler.importers.captures.flow_rows import flow_rows
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from profiler.importers.sink import Sink
 
 __all__ = ["CaptureReader"]
+
+_WRITE_EVERY_NS: Final = 1_000_000_000
+"""How often bins are written of a capture that is followed."""
+_LATENESS_NS: Final = 2_000_000_000
+"""How much later than others a packet of it may come and still find its bin."""
 
 
 class CaptureReader:
@@ -48,11 +53,13 @@ class CaptureReader:
         self._name = name
         self._sink = sink
         self._host = host
+        self._bin_ns = bin_ns
         self._memory = KernelMemory(bin_ns)
         self._strangers = Strangers(self._memory)
         self._bins = BinTable()
         self._series = SeriesTable(sink, bin_ns=bin_ns, by=by, source=name)
         self._walk: Walk | None = None
+        self._is_growing = False
         self._coverage = Coverage()
 
     def read(self, pieces: Iterator[bytes]) -> Coverage:
@@ -67,19 +74,50 @@ class CaptureReader:
         BadInput
             If it is no capture, or not one packet of it is sound.
         """
+        return self._read(window, lambda: None)
+
+    def follow(self, window: ByteWindow, *, now_ns: Callable[[], int]) -> Coverage:
+        """Read packets while they come, and write bins that are some seconds old; else as `read_window`.
+
+        Parameters
+        ----------
+        window
+            The bytes, empty pieces among them where there are none yet.
+        now_ns
+            The time, UTC epoch ns.
+        """
+        written_ns = now_ns()
+
+        def write_when_due() -> None:
+            nonlocal written_ns
+            if now_ns() - written_ns >= _WRITE_EVERY_NS:
+                written_ns = now_ns()
+                self._write_before(min(written_ns, int(self._memory.state[layout.LAST_NS])) - _LATENESS_NS)
+
+        self._is_growing = True
+        return self._read(window, write_when_due)
+
+    def _read(self, window: ByteWindow, after_step: Callable[[], None]) -> Coverage:
         try:
             self._walk = Walk(window, self._memory)
             for _ in self._walk.steps():
                 self._strangers.take(window.data)
                 self._take_bins()
+                after_step()
+        except Truncated as error:
+            if self._is_growing and window.damage is None:
+                self._coverage.skip(f"bytes ({window.n_bytes})", f"{error}, which was still being written")
+            else:
+                self._note_problem(error)
         except BadInput as error:
-            self._coverage.problems.append(
-                f"{self._name}: {error}; what stood before was read; capture or copy it again"
-            )
+            self._note_problem(error)
         if window.damage is not None:  # the cause comes before what follows from it
             self._coverage.problems.insert(0, str(window.damage))
         self._finish()
         return self._coverage
+
+    def _note_problem(self, error: BadInput) -> None:
+        self._coverage.problems.append(f"{self._name}: {error}; what stood before was read; capture or copy it again")
 
     def _take_bins(self) -> None:
         self._bins.add(self._closed_bins())
@@ -87,6 +125,12 @@ class CaptureReader:
             self._memory.close_bins()  # one that stayed open would come after those that are later
             self._bins.add(self._closed_bins())
             self._series.write(self._bins.older(), points=self._points())
+
+    def _write_before(self, t_ns: int) -> None:
+        """Write the bins that end before a time."""
+        self._memory.close_bins()
+        self._bins.add(self._closed_bins())
+        self._series.write(self._bins.before(t_ns // self._bin_ns), points=self._points())
 
     def _closed_bins(self) -> NDArray[np.int64]:
         rows = self._memory.take_bins()

@@ -79,7 +79,7 @@ class SeriesTable:
         ids = self._identify(samples.series, points)
         for column, values in enumerate((samples.n_bytes, samples.n_packets)):
             rows = Rows(samples.t_ns, values, samples.window_ns, samples.flags)
-            write_mixed(self._sink, ids[:, column], rows)
+            write_mixed(self._sink, ids[:, column], samples=rows)
         self.n_samples += 2 * samples.series.size
 
     def _identify(self, numbers: NDArray[np.int64], points: list[str]) -> NDArray[np.uint64]:

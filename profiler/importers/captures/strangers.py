@@ -91,7 +91,7 @@ class Strangers:
             self._memory.count_keyed(row)
         else:
             self._in_vain[kind] = 0
-            self._memory.count_inner(row, data, start + at)
+            self._memory.count_inner(row, data, at=start + at)
 
     def _settle(self) -> None:
         """Count fragments whose first one has come by now, and the oldest where too many wait."""

@@ -63,7 +63,10 @@ class ByteWindow:
         return taken
 
     def slide(self) -> bool:
-        """Let go of the bytes before ``start`` and append about `WINDOW_BYTES`; return whether there were any."""
+        """Let go of the bytes before ``start`` and append about `WINDOW_BYTES`; return whether there may be more.
+
+        An empty piece is one that is not there yet: what there is can be looked at meanwhile.
+        """
         kept = self.data[self.start : self.stop].copy()
         self._offset += self.start
         self.start, self.stop = 0, 0
@@ -71,8 +74,8 @@ class ByteWindow:
         try:
             for piece in self._pieces:
                 self._append(np.frombuffer(piece, dtype=np.uint8))
-                if self.stop >= kept.size + WINDOW_BYTES:
-                    break
+                if not piece or self.stop >= kept.size + WINDOW_BYTES:
+                    return True
         except BadInput as damage:
             self.damage = damage
         return self.stop > kept.size

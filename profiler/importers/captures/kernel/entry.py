@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from profiler.importers.captures.kernel.compiling import compiled
 from profiler.importers.captures.kernel.digest import digest_stripes
 from profiler.importers.captures.kernel.flows import count_packet, place_flows
 from profiler.importers.captures.kernel.layers import read_inner
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["enter"]
 
 
+@compiled
 def enter(data: Bytes, words: Words, at: Whole, stop: Whole) -> Whole:
     """Do what word `FORMAT` tells with the bytes from one place to another; return where that ended."""
     what = words[FORMAT]

@@ -25,7 +25,7 @@ from profiler.importers.captures.kernel.fragments import keep_fragment
 from profiler.importers.captures.kernel.ib import read_ib_frame
 from profiler.importers.captures.kernel.integers import u16
 from profiler.importers.captures.kernel.ip import read_ipv4, read_ipv6
-from profiler.importers.captures.kernel.links import ether_type, link_layer, llc
+from profiler.importers.captures.kernel.links import ether_type, link_layer, read_llc
 from profiler.importers.captures.layout import (
     CAPTURED,
     DATAGRAM_END,
@@ -103,7 +103,7 @@ def _next(data: Bytes, words: Words, at: Whole, kind: Whole) -> tuple[Whole, Who
     if kind in MPLS:
         return _after_labels(data, at, end)
     if kind == LLC:
-        return llc(data, at, end)
+        return read_llc(data, at, end)
     if kind == IB_FRAME:
         return read_ib_frame(data, words, at)
     if kind not in PLAIN_TYPES:

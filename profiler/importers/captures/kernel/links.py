@@ -26,7 +26,7 @@ from profiler.importers.captures.kernel.compiling import Bytes, Whole, Words, co
 from profiler.importers.captures.kernel.integers import u16
 from profiler.importers.captures.layout import LINK, STRANGE, WIRE
 
-__all__ = ["ether_type", "link_layer"]
+__all__ = ["ether_type", "link_layer", "read_llc"]
 
 _ETHERNET, _SLL, _SLL2, _NULL, _LOOP, _ERF, _INFINIBAND = 1, 113, 276, 0, 108, 197, 247
 _RAW_BSD, _RAW_OPENBSD, _RAW, _IPV4, _IPV6 = 12, 14, 101, 228, 229
@@ -71,11 +71,11 @@ def ether_type(data: Bytes, at: Whole, end: Whole) -> tuple[Whole, Whole]:
     kind = u16(data, at)
     if kind > LONGEST_LENGTH:
         return at + 2, kind
-    return llc(data, at + 2, end)
+    return read_llc(data, at + 2, end)
 
 
 @compiled
-def llc(data: Bytes, at: Whole, end: Whole) -> tuple[Whole, Whole]:
+def read_llc(data: Bytes, at: Whole, end: Whole) -> tuple[Whole, Whole]:
     """Return what an 802.2 frame carries: an Ethernet type where its header is that of SNAP, else nothing."""
     if at + 8 > end or u16(data, at) != SNAP or u16(data, at + 2) != 0x0300 or data[at + 4] != 0:
         return at, NOTHING

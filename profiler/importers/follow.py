@@ -1,0 +1,146 @@
+"""`follow`: a capture that is still being written, into a lake while it grows."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from profiler.errors import BadInput, LakeError
+from profiler.importers.contents import kind_of
+from profiler.importers.importer import Options
+from profiler.importers.inputs import STDIN
+from profiler.importers.report import InputReport
+from profiler.importers.unpacking import COMPRESSIONS, unpacked
+from profiler.store import Lake, Recording, recording_id
+
+__all__ = ["follow"]
+
+_PIECE_BYTES: Final = 1 << 20
+_IDLE_S: Final = 0.2
+"""How long to wait for more bytes before asking whether to stop."""
+_SEAL_EVERY_S: Final = 5.0
+"""How long samples may wait for others before they can be queried, as in a recording."""
+_VERSION: Final = 1
+
+
+def follow(
+    path: str | Path,
+    *,
+    lake: Lake | str | Path,
+    stop: Callable[[], bool],
+    options: Options = Options(),  # noqa: B008 - frozen
+    now_ns: Callable[[], int] = time.time_ns,
+) -> InputReport:
+    """Read a capture into a lake while it is written, until told to stop or, of a pipe, its end.
+
+    Its bins are in the lake some seconds after their packets; its flows at the end. It is a recording of its own: the
+    same file ingested later is another one, with the same readings.
+
+    Parameters
+    ----------
+    path
+        A file, or ``-`` for standard input.
+    lake
+        Where it goes; made if missing or empty.
+    stop
+        Returns whether to stop.
+    options
+        What the reader is told.
+    now_ns
+        The time, UTC epoch ns: packets of the future are not waited for.
+
+    Returns
+    -------
+    report
+        What became of it.
+    """
+    name = str(path)
+    opened = lake if isinstance(lake, Lake) else Lake.open(lake, create=True)
+    try:
+        with _opened(name) as stream:
+            return _follow(stream, name, opened, stop=stop, options=options, now_ns=now_ns)
+    except (BadInput, LakeError) as error:
+        return InputReport(source=name, status="failed", format="capture", message=str(error))
+
+
+def _follow(
+    stream: BinaryIO, name: str, lake: Lake, *, stop: Callable[[], bool], options: Options, now_ns: Callable[[], int]
+) -> InputReport:
+    # LLVM, which runs the kernel, is nothing that other inputs need.
+    from profiler.importers.captures.reader import CaptureReader
+    from profiler.importers.captures.window import ByteWindow
+
+    recording = _recording(stream, name, options, started_ns=now_ns())
+    with lake.writer(recording, seal_every_s=_SEAL_EVERY_S) as writer:
+        reader = CaptureReader(name, writer, host=options.host, bin_ns=options.bin_ns, by=options.series_by)
+        coverage = reader.follow(ByteWindow(_decoded(_pieces(stream, stop), name)), now_ns=now_ns)
+        for problem in coverage.problems:
+            writer.warn(problem)
+    return InputReport(
+        source=name,
+        status="partial" if coverage.problems else "read",
+        format="capture",
+        message="\n".join(coverage.problems),
+        coverage=coverage,
+    )
+
+
+def _recording(stream: BinaryIO, name: str, options: Options, *, started_ns: int) -> Recording:
+    """Return a recording whose key is where and when it began: what it will hold is not known."""
+    status = os.fstat(stream.fileno())
+    begun = f"{name}|{status.st_dev}|{status.st_ino}|{started_ns}"
+    parameters = {"followed": True, "host": options.host, "bin_s": options.bin_s, "series_by": options.series_by}
+    digest = hashlib.sha256(begun.encode("utf-8", "surrogateescape")).hexdigest()
+    key = recording_id(digest, parser="capture", parser_version=_VERSION, parameters=parameters)
+    return Recording(recording_id=key, source=name, format="capture", parameters=parameters)
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    if name == STDIN:
+        yield sys.stdin.buffer
+        return
+    try:
+        with Path(name).open("rb", buffering=0) as stream:
+            yield stream
+    except OSError as error:
+        raise BadInput(f"{name}: {error.strerror or error}; check the path and its permissions") from error
+
+
+def _pieces(stream: BinaryIO, stop: Callable[[], bool]) -> Iterator[bytes]:
+    """Yield bytes as they come, and none where there are none yet; a pipe ends, a file does not.
+
+    Raises
+    ------
+    BadInput
+        If the file has become shorter than what was read of it.
+    """
+    number, is_file, n_read = stream.fileno(), stream.seekable(), 0
+    while True:
+        is_ready = is_file or bool(select.select([number], [], [], _IDLE_S)[0])
+        piece = os.read(number, _PIECE_BYTES) if is_ready else b""
+        n_read += len(piece)
+        if not piece:
+            if stop() or (is_ready and not is_file):
+                return
+            if is_file:
+                if os.fstat(number).st_size < n_read:
+                    raise BadInput(f"byte {n_read}: the file was cut to less than that; follow the new one")
+                time.sleep(_IDLE_S)
+        yield piece
+
+
+def _decoded(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Yield pieces as they are, or unpacked, by what the first of them is."""
+    first = next(filter(None, pieces), b"")
+    kind = kind_of(first)
+    whole = chain([first], pieces)
+    return unpacked(whole, kind=kind, name=name) if kind in COMPRESSIONS else whole

@@ -1,0 +1,152 @@
+"""A capture that is still being written: what has come is in the lake while the rest is not."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from profiler.importers import follow
+from profiler.importers.captures.reader import CaptureReader
+from profiler.importers.captures.window import ByteWindow
+from profiler.importers.follow import _pieces
+from profiler.importers.sink import MemorySink
+from profiler.store import Lake
+from tests.profiler.frames import ethernet, ipv4, pcap, ports
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+FRAME = ethernet(ipv4(ports(1000, 2000, bytes(20)), ("10.0.0.1", "10.0.0.2"), proto=6), 0x0800)
+SECOND_NS = 10**9
+
+
+def records(*seconds: int) -> bytes:
+    """Return packets of a capture, without its header."""
+    return pcap([(at_s, 0, FRAME, 100) for at_s in seconds])[24:]
+
+
+def once_after(n_asked: int) -> Callable[[], bool]:
+    """Return what says no so often, then yes."""
+    asked = iter(range(10**9))
+    return lambda: next(asked) >= n_asked
+
+
+def read_at(packets_at: list[tuple[float, list[int]]]) -> tuple[list[list[int]], MemorySink, list[str]]:
+    """Follow packets that come at some times, in s; return which had been written just after each, all, and notes."""
+    sink, written, now = MemorySink(), list[list[int]](), [0.0]
+
+    def seconds() -> list[int]:
+        of_bytes = [(t_ns, value) for series, t_ns, value, _ in sink.counters() if series.metric == "bytes"]
+        return sorted(int(t) // SECOND_NS for t_ns, value in of_bytes for t in t_ns[value > 0])
+
+    def pieces() -> Iterator[bytes]:
+        yield pcap([])
+        for now[0], packets in packets_at:
+            yield records(*packets)
+            yield b""
+            written.append(seconds())
+
+    reader = CaptureReader("made", sink, host=None, bin_ns=1_000_000, by="pair")
+    coverage = reader.follow(ByteWindow(pieces()), now_ns=lambda: int(now[0] * SECOND_NS))
+    assert coverage.totals["packets"] == sum(len(packets) for _, packets in packets_at)
+    return [*written, seconds()], sink, [item.what for item in coverage.skipped]
+
+
+def test_bins_are_written_before_the_end_and_only_those_that_are_old_enough() -> None:
+    written, sink, notes = read_at([(10, [7]), (10.5, [8]), (11.2, [9]), (12.5, []), (15, [14])])
+
+    # Once a second, what is two seconds older than the newest packet.
+    assert written == [[], [], [], [], [7, 8, 9], [7, 8, 9, 14]]
+    assert notes == []
+    assert sum(int(value.sum()) for series, _, value, _ in sink.counters() if series.metric == "bytes") == 400
+
+
+def test_a_clock_in_the_future_does_not_make_the_present_late() -> None:
+    written, _, notes = read_at([(10, [4_000_000_000]), (12, [11]), (13, [12]), (14, [13]), (15, [14])])
+
+    assert notes == []
+    assert written[-2] == [11, 12]
+    assert written[-1] == [11, 12, 13, 14, 4_000_000_000]
+
+
+def test_file_that_grows_is_read_to_where_it_is_when_told_to_stop(tmp_path: Path) -> None:
+    path = tmp_path / "c.pcap"
+    path.write_bytes(pcap([(1, 0, FRAME, 100)]))
+    stop = threading.Event()
+
+    def grow() -> None:
+        for at_s in (2, 3):
+            time.sleep(0.1)
+            with path.open("ab") as file:
+                file.write(records(at_s))
+        with path.open("ab") as file:
+            file.write(records(4)[:-5])
+        time.sleep(0.5)
+        stop.set()
+
+    writer = threading.Thread(target=grow)
+    writer.start()
+    report = follow(path, lake=tmp_path / "lake", stop=stop.is_set)
+    writer.join()
+
+    assert (report.status, report.message) == ("read", "")
+    assert report.coverage.totals["packets"] == 3
+    assert [item.why.split(": ")[1] for item in report.coverage.skipped] == [
+        "the file ends inside a packet, which was still being written"
+    ]
+    lake = Lake.open(tmp_path / "lake")
+    assert lake.read("flows")["packets"].to_pylist() == [3]
+    assert lake.read("recordings")["status"].to_pylist() == ["ok"]
+
+
+def test_damage_is_told_as_in_a_file_that_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "c.pcap"
+    path.write_bytes(pcap([(1, 0, FRAME, 100)]) + b"\xff" * 100)
+    report = follow(path, lake=tmp_path / "lake", stop=lambda: True)
+
+    assert report.status == "partial"
+    assert f"byte {24 + 16 + len(FRAME)}: a packet longer" in report.message
+
+
+def test_what_is_no_capture_or_is_not_there_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text("<html>")
+    failures = [follow(tmp_path / name, lake=tmp_path / "lake", stop=lambda: True) for name in ("c.txt", "missing")]
+
+    assert [report.status for report in failures] == ["failed", "failed"]
+    assert "looks like HTML page" in failures[0].message
+    assert "No such file" in failures[1].message
+
+
+def test_file_that_is_cut_meanwhile_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "c.pcap"
+    path.write_bytes(pcap([(1, 0, FRAME, 100)]))
+    asked = once_after(3)
+
+    def stop() -> bool:
+        path.write_bytes(b"new")
+        return asked()
+
+    report = follow(path, lake=tmp_path / "lake", stop=stop)
+
+    assert report.status == "partial"
+    assert "the file was cut" in report.message
+    assert report.coverage.totals["packets"] == 1
+
+
+def test_pipe_ends_with_its_writer_and_gives_what_has_come_meanwhile() -> None:
+    reading, writing = os.pipe()
+    with open(reading, "rb", buffering=0) as stream:  # noqa: PTH123 - of a number
+        pieces = _pieces(stream, lambda: False)
+        os.write(writing, b"abc")
+        assert next(pieces) == b"abc"
+        assert next(pieces) == b""
+        os.write(writing, b"de")
+        assert next(pieces) == b"de"
+        os.close(writing)
+        with pytest.raises(StopIteration):
+            next(pieces)
