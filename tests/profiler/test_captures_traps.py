@@ -14,6 +14,8 @@ import pytest
 
 from profiler.importers import Options, ingest, unpacking
 from profiler.importers.capture import CAPTURE
+from profiler.importers.captures.packet_rows import write_packets
+from profiler.importers.captures.window import ByteWindow
 from profiler.importers.inputs import Input
 from profiler.importers.sink import MemorySink
 from profiler.store import Lake
@@ -127,6 +129,20 @@ def test_bins_are_the_sums_of_the_packets_in_each_millisecond(name: str, folder:
 
     bins = read(folder / name).bins
     assert (+bins["bytes"], +bins["packets"]) == (+n_bytes, +n_packets)
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_a_row_a_packet_tells_what_was_written_of_each(name: str, folder: Path, tmp_path: Path) -> None:
+    trap, path = TRAPS[name], tmp_path / "packets.parquet"
+
+    write_packets(ByteWindow(Input(name=name, path=folder / name).pieces()), path)
+
+    rows = pq.read_table(path).to_pylist()
+    assert [row["number"] for row in rows] == list(range(1, len(trap.packets) + 1))
+    for row, packet in zip(rows, trap.packets, strict=True):
+        assert (row["t_ns"], row["wire_bytes"], ends_of(row)) == (packet.t_ns, packet.wire_bytes, packet.ends)
+        assert row["captured_bytes"] == len(packet.data)
+        assert packet.payload_bytes is None or row["payload_bytes"] == packet.payload_bytes
 
 
 # What is wrong with it
