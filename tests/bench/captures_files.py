@@ -82,7 +82,7 @@ def _frames(packets: Packets, traffic: Traffic, *, pool: NDArray[np.uint8]) -> N
     frames = np.zeros((len(packets.t_ns), SNAP_BYTES), dtype=np.uint8)
     n_payload = SNAP_BYTES - HEADER_BYTES
     windows = np.lib.stride_tricks.sliding_window_view(pool, n_payload)
-    frames[:, HEADER_BYTES:] = windows[(packets.psn * 61 + packets.connection) % len(windows)]
+    frames[:, HEADER_BYTES:] = windows[(packets.psn * 7919 + packets.connection * 104_729) % len(windows)]
     frames[packets.kind != DATA, HEADER_BYTES:] = 0
     frames[:, :12] = np.frombuffer(bytes.fromhex("0200000000010200000000ff")[:12], dtype=np.uint8)
     _put(frames, 12, 0x08004500, 4)
