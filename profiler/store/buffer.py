@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from profiler.schema import arrow_schema
+from profiler.store.arrays import column_of_numbers
 from profiler.store.columns import COLUMN_TYPES
 from profiler.store.segments import ROW_GROUP_ROWS
 from profiler.units import NS_PER_S
@@ -57,7 +58,8 @@ class SampleRows:
         columns = {name: column[places] for name, column in self.columns.items()}
         columns["series_id"] = self.series_ids[columns.pop("code")]
         schema = arrow_schema("samples")
-        return pa.table([columns[name] for name in schema.names], schema=schema)
+        arrays = [column_of_numbers(columns[field.name], field.type) for field in schema]
+        return pa.Table.from_arrays(arrays, schema=schema)
 
     def _order(self) -> NDArray[np.intp]:
         """Return the order by series and time, ties in order of arrival.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import pyarrow as pa
 
 from profiler.schema import arrow_schema
+from profiler.store.arrays import column_of_values
 from profiler.store.hosts import host_in_name
 from profiler.store.reading import read_segments
 from profiler.store.rows import last_of_each_key
@@ -113,8 +114,7 @@ class Sealer:
 
     def _plan(self, batch: Batch) -> Iterator[_File]:
         if batch.series:
-            rows = pa.Table.from_pylist([series.to_row() for series in batch.series], arrow_schema("series"))
-            yield _File(path=f"series/{self._next_hash()}.parquet", table="series", pieces=[rows])
+            yield _File(path=f"series/{self._next_hash()}.parquet", table="series", pieces=[_series_rows(batch.series)])
         if batch.flows:
             yield _File(path=f"flows/{self._next_hash()}.parquet", table="flows", pieces=batch.flows)
         host = host_in_name(batch.host)
@@ -149,3 +149,10 @@ class _File:
     table: str
     pieces: Iterable[pa.Table]
     t_range_ns: tuple[int, int] | None = None
+
+
+def _series_rows(series: Sequence[Series]) -> pa.Table:
+    rows, schema = [found.to_row() for found in series], arrow_schema("series")
+    return pa.Table.from_arrays(
+        [column_of_values([row[field.name] for row in rows], field.type) for field in schema], schema=schema
+    )

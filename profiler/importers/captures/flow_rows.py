@@ -15,6 +15,7 @@ from profiler.importers.captures.layout import N_KEY, UNTIMED
 from profiler.importers.captures.names import read_name
 from profiler.importers.captures.opcodes import CLASSES
 from profiler.schema import arrow_schema
+from profiler.store.arrays import column_of_values
 
 if TYPE_CHECKING:
     from profiler.importers.captures.memory import KernelMemory
@@ -56,8 +57,8 @@ def _rows(memory: KernelMemory, numbers: NDArray[np.intp], points: list[str]) ->
     found["payload_bytes"] = flows[:, columns.PAYLOAD_BYTES].tolist()
     found |= _rdma_columns(memory.rdma[flows[:, columns.RDMA]], flows[:, columns.RDMA] != 0)
     schema = arrow_schema("flows")
-    arrays = [pa.array(np.array(flow_ids, dtype=np.uint64))]
-    arrays += [_column(found[field.name], field.type) for field in schema if field.name != "flow_id"]
+    found["flow_id"] = flow_ids
+    arrays = [column_of_values(found[field.name], field.type) for field in schema]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
@@ -70,15 +71,6 @@ def _rdma_columns(rdma: NDArray[np.int64], is_rdma: NDArray[np.bool_]) -> dict[s
 
 def _where(values: NDArray[np.int64], is_told: NDArray[np.bool_]) -> list[int | None]:
     return [value if told else None for value, told in zip(values.tolist(), is_told.tolist(), strict=True)]
-
-
-def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Return a column; from numpy where it is of numbers, for pyarrow imports pandas to look at a list of them."""
-    if pa.types.is_string(kind):
-        return pa.array(values, type=kind)
-    mask = np.array([value is None for value in values], dtype=bool)
-    numbers = np.array([value or 0 for value in values], dtype=np.int64)
-    return pa.array(numbers, mask=mask).cast(kind)
 
 
 def _flow_id(row: tuple[str | int | None, ...]) -> int:
