@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -30,6 +29,7 @@ MOST_SERIES: Final = 1 << 17
 MOST_ROWS_AT_ONCE: Final = 1 << 15
 """Bins made into samples at once, which bounds the zeros that are made with them."""
 
+_METRICS: Final = ("bytes", "packets")
 _PROTOCOLS: Final = {1: "icmp", 6: "tcp", 17: "udp", 27: "ib", 47: "gre", 58: "icmp6", 132: "sctp"}
 
 
@@ -86,11 +86,23 @@ class SeriesTable:
         """Return the identities of the series of bytes and of packets, shape (n, 2), announced to the sink."""
         for number in np.unique(numbers[self._ids[numbers, 0] == 0]).tolist():
             name = read_name(self._first_keys[number])
-            of_bytes = _series(name, point=points[name.interface], by=self._by, source=self._source)
-            of_packets = replace(of_bytes, metric="packets", unit="packets", raw_name="")
-            for column, series in enumerate((of_bytes, of_packets)):
-                self._sink.add_series(series)
-                self._ids[number, column] = series.series_id
+            device = _device(name, by=self._by)
+            for column, metric in enumerate(_METRICS):
+                series = Series(
+                    host=name.src or "other",
+                    device=device,
+                    port=points[name.interface],
+                    direction="transmit",
+                    metric=metric,
+                    unit=metric,
+                    kind="delta",
+                    layer="capture",
+                    raw_name="orig_len" if metric == "bytes" else "",
+                    width_bits=None,
+                    source=self._source,
+                )
+                announced = self._sink.add_series(series)
+                self._ids[number, column] = announced if isinstance(announced, int) else series.series_id
         identities: NDArray[np.uint64] = self._ids[numbers]
         return identities
 
@@ -128,22 +140,11 @@ def _parts(bins: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         start = stop
 
 
-def _series(name: FlowName, *, point: str, by: SeriesBy, source: str) -> Series:
-    """Return the series that a flow's bytes go to: the sender is the host, who it sends to the device."""
-    device = name.dst or "other"
-    if by == "flow" and name.proto is not None:
-        protocol = _PROTOCOLS.get(name.proto, str(name.proto))
-        ports = f" {name.sport}>{name.dport}" if name.sport or name.dport else ""
-        queue_pair = f" qp {name.qp}" if name.qp is not None else ""
-        device = f"{device} {protocol}{ports}{queue_pair}"
-    return Series(
-        host=name.src or "other",
-        device=device,
-        port=point,
-        direction="transmit",
-        kind="delta",
-        layer="capture",
-        raw_name="orig_len",
-        width_bits=None,
-        source=source,
-    )
+def _device(name: FlowName, *, by: SeriesBy) -> str:
+    """Return the device of the series that a flow's bytes go to: the sender is the host, who it sends to the device."""
+    if by == "pair" or name.proto is None:
+        return name.dst or "other"
+    protocol = _PROTOCOLS.get(name.proto, str(name.proto))
+    ports = f" {name.sport}>{name.dport}" if name.sport or name.dport else ""
+    queue_pair = f" qp {name.qp}" if name.qp is not None else ""
+    return f"{name.dst or 'other'} {protocol}{ports}{queue_pair}"
