@@ -6,13 +6,22 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from profiler.collectors.base import list_folders, read_text
+from profiler.collectors.nic import NIC
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from profiler.collectors.base import Probe, Source
 
-__all__ = ["blind_spots", "blind_spots_among", "doubles_among", "rdma_devices", "shared_ports", "shared_probes"]
+__all__ = [
+    "blind_spots",
+    "blind_spots_among",
+    "doubles_among",
+    "rdma_devices",
+    "shared_ports",
+    "shared_probes",
+    "uncaptured",
+]
 
 _VIRTUAL_FUNCTION: Final = "a virtual function: only its own traffic, not that of the whole port"
 
@@ -85,6 +94,27 @@ def rdma_devices(source: Source) -> list[str]:
         if source.device in _roce_interfaces(device):
             found.add(device.name)
     return sorted(found)
+
+
+def uncaptured(iface: str, sys_root: Path) -> str:
+    """Return which packets of an interface are not seen where its packets are captured; empty if all are.
+
+    Parameters
+    ----------
+    iface
+        The interface, or an RDMA device, which sees all of its own.
+    sys_root
+        Root of the kernel's tree.
+    """
+    if (sys_root / "class" / "infiniband" / iface).is_dir():
+        return ""
+    devices = ", ".join(device for port in NIC.find(sys_root) if port.device == iface for device in rdma_devices(port))
+    if not devices:
+        return f"{iface}: RDMA of this host passes by its network stack: it takes a mirror port, or the RDMA device"
+    return (
+        f"{iface}: RDMA of {devices} passes by the network stack and is not captured here: it takes a mirror port, or"
+        f" --capture {devices.split(', ')[0]}, if libpcap can; --device {devices} counts its bytes"
+    )
 
 
 def shared_ports(source: Source) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import select
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from profiler.errors import BadInput, LakeError
 from profiler.importers.contents import kind_of
 from profiler.importers.importer import Options
 from profiler.importers.inputs import STDIN
+from profiler.importers.piped import pieces_of_pipe
 from profiler.importers.report import InputReport
 from profiler.importers.unpacking import COMPRESSIONS, unpacked
 from profiler.store import Lake, Recording, recording_id
@@ -25,7 +25,7 @@ __all__ = ["follow"]
 
 _PIECE_BYTES: Final = 1 << 20
 _IDLE_S: Final = 0.2
-"""How long to wait for more bytes before asking whether to stop."""
+"""How long to wait for more bytes of a file before asking whether to stop."""
 _SEAL_EVERY_S: Final = 5.0
 """How long samples may wait for others before they can be queried, as in a recording."""
 _VERSION: Final = 1
@@ -81,7 +81,7 @@ def _follow(
     recording = _recording(stream, name, options, started_ns=now_ns())
     with lake.writer(recording, seal_every_s=_SEAL_EVERY_S) as writer:
         reader = CaptureReader(name, writer, host=options.host, bin_ns=options.bin_ns, by=options.series_by)
-        coverage = reader.follow(ByteWindow(_decoded(_pieces(stream, stop), name)), now_ns=now_ns)
+        coverage = reader.follow(ByteWindow(_at_once(_decoded(_pieces(stream, stop), name))), now_ns=now_ns)
         for problem in coverage.problems:
             writer.warn(problem)
     return InputReport(
@@ -116,26 +116,36 @@ def _opened(name: str) -> Iterator[BinaryIO]:
 
 
 def _pieces(stream: BinaryIO, stop: Callable[[], bool]) -> Iterator[bytes]:
-    """Yield bytes as they come, and none where there are none yet; a pipe ends, a file does not.
+    """Return what yields bytes as they come, and none where there are none yet; a pipe ends, a file does not."""
+    return _pieces_of_file(stream, stop) if stream.seekable() else pieces_of_pipe(stream.fileno(), stop)
+
+
+def _pieces_of_file(stream: BinaryIO, stop: Callable[[], bool]) -> Iterator[bytes]:
+    """Yield bytes up to where they end when told to stop.
 
     Raises
     ------
     BadInput
         If the file has become shorter than what was read of it.
     """
-    number, is_file, n_read = stream.fileno(), stream.seekable(), 0
+    number, n_read = stream.fileno(), 0
     while True:
-        is_ready = is_file or bool(select.select([number], [], [], _IDLE_S)[0])
-        piece = os.read(number, _PIECE_BYTES) if is_ready else b""
+        piece = os.read(number, _PIECE_BYTES)
         n_read += len(piece)
         if not piece:
-            if stop() or (is_ready and not is_file):
+            if stop():
                 return
-            if is_file:
-                if os.fstat(number).st_size < n_read:
-                    raise BadInput(f"byte {n_read}: the file was cut to less than that; follow the new one")
-                time.sleep(_IDLE_S)
+            if os.fstat(number).st_size < n_read:
+                raise BadInput(f"byte {n_read}: the file was cut to less than that; follow the new one")
+            time.sleep(_IDLE_S)
         yield piece
+
+
+def _at_once(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield nothing after each piece, so that it is not kept until there are more: some come in drops."""
+    for piece in pieces:
+        yield piece
+        yield b""
 
 
 def _decoded(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:

@@ -12,7 +12,8 @@ from typing import IO
 from profiler.errors import BadInput
 from profiler.importers.archives import is_archive, members_of
 from profiler.importers.inputs import STDIN, Input, Unread
-from profiler.importers.spools import pieces_of, spooled
+from profiler.importers.piped import whole_pipe
+from profiler.importers.spools import spooled
 from profiler.importers.trees import sys_root
 from profiler.store.database import MANIFEST_NAME
 
@@ -115,7 +116,7 @@ def _inputs_of_entry(entry: Path, *, advance: Callable[[int], object]) -> Iterat
 
 
 def _inputs_of_stream(stream: IO[bytes], *, name: str, advance: Callable[[int], object]) -> Iterator[Input | Unread]:
-    with spooled(pieces_of(stream), name=name) as spool:
+    with spooled(whole_pipe(stream), name=name) as spool:
         if is_archive(spool):
             yield from members_of(spool, name=name, advance=advance)
         else:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ip", "namespace_of", "pair_of_interfaces"]
+__all__ = ["entered", "ip", "namespace_of", "pair_of_interfaces"]
+
+_CLONE_NEWNET: Final = 0x40000000
 
 
 @contextmanager
@@ -42,3 +46,20 @@ def pair_of_interfaces(namespace: str, name: str) -> None:
 def ip(namespace: str, *arguments: str) -> None:
     """Run ``ip`` on a namespace."""
     subprocess.run(["ip", "-n", namespace, *arguments], check=True)
+
+
+@contextmanager
+def entered(namespace: str) -> Iterator[None]:
+    """Be in a network namespace for the length of the block: this thread, and those that it starts."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with Path("/proc/thread-self/ns/net").open() as own, Path("/run/netns", namespace).open() as other:
+        _enter(libc, other.fileno())
+        try:
+            yield
+        finally:
+            _enter(libc, own.fileno())
+
+
+def _enter(libc: ctypes.CDLL, handle: int) -> None:
+    if libc.setns(handle, _CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "setns")
