@@ -19,10 +19,12 @@ _NUMBERS: Final = {
 }
 
 
-def column_of_numbers(numbers: NDArray[Any], kind: pa.DataType) -> pa.Array:
-    """Return numbers as a column that has no nulls; they fit its type."""
+def column_of_numbers(
+    numbers: NDArray[Any], kind: pa.DataType, *, is_known: NDArray[np.bool_] | None = None
+) -> pa.Array:
+    """Return numbers, which fit its type, as a column; null where they are not known."""
     values = np.ascontiguousarray(numbers, dtype=_NUMBERS[kind])
-    return pa.Array.from_buffers(kind, values.size, [None, pa.py_buffer(values)])
+    return pa.Array.from_buffers(kind, values.size, [_validity(is_known), pa.py_buffer(values)])
 
 
 def column_of_values(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -33,14 +35,19 @@ def column_of_values(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     >>> column_of_values(["a", None], pa.string()).to_pylist(), column_of_values([None, 7], pa.int16()).to_pylist()
     (['a', None], [None, 7])
     """
-    is_known = np.fromiter((value is not None for value in values), dtype=bool, count=len(values))
-    buffers = [pa.py_buffer(np.packbits(is_known, bitorder="little"))]
-    if pa.types.is_string(kind):
-        texts = [b"" if value is None else value.encode() for value in values]
-        offsets = np.cumsum([0, *map(len, texts)])
-        if offsets[-1] > np.iinfo(np.int32).max:
-            return pa.array(values, type=kind)
-        buffers += [pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(b"".join(texts))]
-    else:
-        buffers.append(pa.py_buffer(np.array([0 if value is None else value for value in values], _NUMBERS[kind])))
+    is_known = np.array([value is not None for value in values], dtype=bool) if None in values else None
+    if not pa.types.is_string(kind):
+        known = values if is_known is None else [0 if value is None else value for value in values]
+        return column_of_numbers(np.array(known, _NUMBERS[kind]), kind, is_known=is_known)
+    known = values if is_known is None else ["" if value is None else value for value in values]
+    text = "".join(known).encode()
+    lengths = map(len, known) if text.isascii() else (len(value.encode()) for value in known)
+    offsets = np.cumsum([0, *lengths])
+    if offsets[-1] > np.iinfo(np.int32).max:
+        return pa.array(values, type=kind)
+    buffers = [_validity(is_known), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text)]
     return pa.Array.from_buffers(kind, len(values), buffers)
+
+
+def _validity(is_known: NDArray[np.bool_] | None) -> pa.Buffer | None:
+    return None if is_known is None else pa.py_buffer(np.packbits(is_known, bitorder="little"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from profiler.importers.captures.layout import N_KEY, UNTIMED
 from profiler.importers.captures.names import read_name
 from profiler.importers.captures.opcodes import CLASSES
 from profiler.schema import arrow_schema
-from profiler.store.arrays import column_of_values
+from profiler.store.arrays import column_of_numbers, column_of_values
 
 if TYPE_CHECKING:
     from profiler.importers.captures.memory import KernelMemory
@@ -25,9 +25,20 @@ __all__ = ["flow_rows"]
 _ROWS_AT_ONCE: Final = 1 << 14
 """Flows made into rows at once: each is a dozen objects until it is one."""
 
-_NAMED: Final = ("src", "dst", "sport", "dport", "proto", "qp")
-_TEXTS: Final = ("src", "dst")
-_COUNTED: Final = ("send", "write", "read_request", "read_response", "ack", "atomic", "cnp")
+_NAMED: Final = ("src", "dst", "proto", "sport", "dport", "qp")
+"""Columns that `names.FlowName` tells, in its order."""
+_IDENTIFYING: Final = ("first_ns", "last_ns", "bytes", "packets")
+_COUNTS: Final = {
+    "first_ns": columns.FIRST,
+    "last_ns": columns.LAST,
+    "bytes": columns.BYTES,
+    "packets": columns.PACKETS,
+    "payload_bytes": columns.PAYLOAD_BYTES,
+}
+_RDMA_COUNTS: Final = {f"{name}_packets": i for i, name in enumerate(CLASSES) if name != "other"} | {
+    "read_bytes": columns.READ_BYTES,
+    "repeated_packets": columns.REPEATED,
+}
 
 
 def flow_rows(memory: KernelMemory, *, points: list[str]) -> Iterator[pa.Table]:
@@ -46,31 +57,25 @@ def flow_rows(memory: KernelMemory, *, points: list[str]) -> Iterator[pa.Table]:
 
 
 def _rows(memory: KernelMemory, numbers: NDArray[np.intp], points: list[str]) -> pa.Table:
-    flows = memory.flows[numbers]
+    flows, schema = memory.flows[numbers], arrow_schema("flows")
     names = [read_name(key) for key in flows[:, :N_KEY]]
-    found: dict[str, list[Any]] = {field: [getattr(name, field) for name in names] for field in _NAMED}
     is_timed = flows[:, columns.LAST] != UNTIMED
-    found["first_ns"], found["last_ns"] = (_where(flows[:, at], is_timed) for at in (columns.FIRST, columns.LAST))
-    found["bytes"], found["packets"] = flows[:, columns.BYTES].tolist(), flows[:, columns.PACKETS].tolist()
-    places = [points[name.interface] for name in names]
-    flow_ids = [_flow_id(row) for row in zip(places, *found.values(), strict=True)]
-    found["payload_bytes"] = flows[:, columns.PAYLOAD_BYTES].tolist()
-    found |= _rdma_columns(memory.rdma[flows[:, columns.RDMA]], flows[:, columns.RDMA] != 0)
-    schema = arrow_schema("flows")
-    found["flow_id"] = flow_ids
-    arrays = [column_of_values(found[field.name], field.type) for field in schema]
-    return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _rdma_columns(rdma: NDArray[np.int64], is_rdma: NDArray[np.bool_]) -> dict[str, list[Any]]:
-    found = {f"{name}_packets": _where(rdma[:, CLASSES.index(name)], is_rdma) for name in _COUNTED}
-    found["read_bytes"] = _where(rdma[:, columns.READ_BYTES], is_rdma)
-    found["repeated_packets"] = _where(rdma[:, columns.REPEATED], is_rdma)
-    return found
-
-
-def _where(values: NDArray[np.int64], is_told: NDArray[np.bool_]) -> list[int | None]:
-    return [value if told else None for value, told in zip(values.tolist(), is_told.tolist(), strict=True)]
+    counted = {name: flows[:, at] for name, at in _COUNTS.items()}
+    known = {"first_ns": is_timed, "last_ns": is_timed}
+    of_rdma = flows[:, columns.RDMA]
+    for name, at in _RDMA_COUNTS.items():
+        counted[name], known[name] = memory.rdma[of_rdma, at], of_rdma != 0
+    arrays = {
+        name: column_of_numbers(values, schema.field(name).type, is_known=known.get(name))
+        for name, values in counted.items()
+    }
+    for i, field in enumerate(_NAMED, start=1):
+        arrays[field] = column_of_values([name[i] for name in names], schema.field(field).type)
+    moved = zip(*(arrays[name].to_pylist() for name in _IDENTIFYING), strict=True)
+    rows = zip((points[name.interface] for name in names), (name[1:] for name in names), moved, strict=True)
+    flow_ids = [_flow_id((point, *name, *counts)) for point, name, counts in rows]
+    arrays["flow_id"] = column_of_values(flow_ids, pa.uint64())
+    return pa.Table.from_arrays([arrays[field.name] for field in schema], schema=schema)
 
 
 def _flow_id(row: tuple[str | int | None, ...]) -> int:
