@@ -87,7 +87,9 @@ def make_kernels(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _shown(parameter: Parameter) -> str:
     declared = f"{parameter.name} {parameter.type}"
-    return declared if parameter.is_needed else f"{declared} := {parameter.default:g}"
+    if parameter.is_needed:
+        return declared
+    return f"{declared} := {'null' if parameter.default is None else format(parameter.default, 'g')}"
 
 
 def _read(file: Traversable) -> Function:

@@ -1,6 +1,7 @@
 -- purpose: where each counter that is copied by a clock of its own stood at the ticks of that clock
 -- params: first_ns integer: reads from here on; null: from the first
 -- params: last_ns integer: reads up to here; null: to the last
+-- params: chosen list = null: series_id of each series wanted; null: all
 -- returns: series_id, t_ns integer (the tick), value integer (bytes so far), flags, epoch, refresh_s real
 --   (interval of the clock; null for reads of times in which none was found, which stand at their own times)
 -- example: from counter_ticks(1796000000000000000, 1796000060000000000)
@@ -8,7 +9,7 @@
 -- Of the series of function clocks; deltas are summed up. A read belongs to the last tick before it. Of
 -- several reads of a tick the middlemost is taken, which is surely on the right side of both, but of all the
 -- first and the last, so that no bytes are lost. See profiler/refresh/ticks.py.
-create macro counter_ticks(first_ns, last_ns) as table
+create macro counter_ticks(first_ns, last_ns, chosen := null) as table
     with found as (
         from clocks(first_ns, last_ns)
     ),
@@ -23,6 +24,7 @@ create macro counter_ticks(first_ns, last_ns) as table
             and metric = 'bytes'
             and kind in ('counter', 'delta')
             and series_id in (select found.series_id from found)
+            and (chosen is null or list_contains(chosen, series_id))
     ),
 
     deltas as (

@@ -1,6 +1,7 @@
 -- purpose: view rates for a part of the time: windows between the reads of it, and nothing else is read
 -- params: first_ns integer: reads from here on; null: from the first
 -- params: last_ns integer: reads up to here; null: to the last
+-- params: chosen list = null: series_id of each series wanted; null: all
 -- returns: the columns of view rates
 -- example: from rates_between(1796000000000000000, 1796000060000000000) where host = 'h1'
 --
@@ -16,9 +17,9 @@
 -- interval. Elsewhere, as in what is not analysed yet, windows are between reads and refresh_s is null; of a
 -- counter copied more slowly than it is read they have nothing in one window and too much in the next.
 --
--- Filters on series_id, or on what names a series, are applied before anything is sorted; one on the time of
--- view rates is not, hence this function.
-create macro rates_between(first_ns, last_ns) as table
+-- Constants that series_id, or what names a series, is compared with are applied before anything is sorted; a
+-- join or a filter on the time of view rates is not, hence this function.
+create macro rates_between(first_ns, last_ns, chosen := null) as table
     with byte_series as (
         select
             series_id,
@@ -33,8 +34,11 @@ create macro rates_between(first_ns, last_ns) as table
             case when width_bits < 64 then raw_scale * pow(2, width_bits - 1) end as half_range
         from series
         where
-            (unit = 'bytes' and metric = 'bytes' and kind in ('counter', 'delta'))
-            or (unit = 'bytes/s' and kind = 'gauge')
+            (
+                (unit = 'bytes' and metric = 'bytes' and kind in ('counter', 'delta'))
+                or (unit = 'bytes/s' and kind = 'gauge')
+            )
+            and (chosen is null or list_contains(chosen, series_id))
     ),
 
     clocked as (
@@ -110,7 +114,7 @@ create macro rates_between(first_ns, last_ns) as table
             flags,
             epoch,
             refresh_s
-        from counter_ticks(first_ns, last_ns)
+        from counter_ticks(first_ns, last_ns, chosen := chosen)
     ),
 
     neighbours as (

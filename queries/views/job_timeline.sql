@@ -4,14 +4,23 @@
 -- order: none
 --
 -- up_bps and is_up are those of view series_bursts.
+with chosen as (
+    select coalesce(list(distinct series_id), []) as series_ids
+    from job_profiles
+),
+
+bursts as (
+    from series_bursts_of((select chosen.series_ids from chosen))
+)
+
 select
     job_profiles.job_id,
     job_profiles.series_id,
-    series_bursts.t_ns,
-    series_bursts.window_ns,
-    series_bursts.bytes,
-    series_bursts.rate_bps,
-    series_bursts.up_bps,
-    series_bursts.is_up
+    bursts.t_ns,
+    bursts.window_ns,
+    bursts.bytes,
+    bursts.rate_bps,
+    bursts.up_bps,
+    bursts.is_up
 from job_profiles
-inner join series_bursts on job_profiles.series_id = series_bursts.series_id
+inner join bursts on job_profiles.series_id = bursts.series_id

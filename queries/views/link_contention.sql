@@ -78,8 +78,8 @@ windows as (
             as after_bps,
         lag(is_up, 2) over in_time as is_long_before,
         lead(is_up, 2) over in_time as is_long_after
-    from series_bursts
-    where rate_bps is not null and series_id in (select wanted.series_id from wanted)
+    from series_bursts_of((select coalesce(list(distinct wanted.series_id), []) from wanted))
+    where rate_bps is not null
     window in_time as (partition by series_id order by t_ns)
 ),
 

@@ -53,7 +53,8 @@ def test_parameters_are_those_of_the_header(function: Any, database: Database) -
         signature = re.search(rf"create macro {function.name}\(([^)]*)\)", function.text)
         assert signature is not None
         assert [part.split(":=")[0].strip() for part in signature[1].split(",")] == declared
-        defaults = {p.name: f"{p.default:g}" for p in function.params if not p.is_needed}
+        optional = [parameter for parameter in function.params if not parameter.is_needed]
+        defaults = {one.name: "null" if one.default is None else f"{one.default:g}" for one in optional}
         assert dict(re.findall(r"(\w+) := (\w+)", signature[1])) == defaults
     known = database.sql(f"select count(*) as n from duckdb_functions() where function_name = '{function.name}'")  # noqa: S608
     assert known.to_pylist()[0]["n"] >= 1

@@ -145,6 +145,18 @@ def test_a_part_of_the_time_has_the_windows_between_its_reads(tmp_path: Path) ->
     assert (part, onward) == (whole[1:3], whole[4:])
 
 
+def test_chosen_series_have_the_windows_that_they_have_among_all(tmp_path: Path) -> None:
+    t_ns, ports = np.arange(6) * SECOND_NS, [port("h", f"eth{i}", "transmit") for i in range(3)]
+    lake = make_lake(tmp_path / "lake", {one: (t_ns, np.arange(6) ** 2 * 1000) for one in ports})
+    with open_lake(lake.root) as database:
+        whole = database.sql("from rates order by device, t_ns").to_pylist()
+        ids = sorted({row["series_id"] for row in whole if row["device"] != "eth1"})
+        some = database.sql(f"from rates_between(null, null, chosen := {ids}) order by device, t_ns").to_pylist()
+        none = database.sql("from rates_between(null, null, chosen := [])").to_pylist()
+    assert some == [row for row in whole if row["device"] != "eth1"]
+    assert (len(some), none) == (10, [])
+
+
 def test_a_read_that_is_flagged_impossible_is_left_out_as_the_profiler_does(tmp_path: Path) -> None:
     series, value, flags = port("h", "eth0", "transmit"), np.array([0, 125, 10**9, 375]), np.array([0, 0, 64, 0])
     rows = rates_of(tmp_path / "lake", series, [0, 1, 2, 3], value.tolist(), flags=flags)
