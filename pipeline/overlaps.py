@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["find_overlaps"]
 
-GROUP_SAMPLES: Final = 2**21
-"""Samples in SQL at a time: some 80 MB, and as much again for each step of the query."""
+GROUP_SAMPLES: Final = 2**20
+"""Samples in SQL at a time: some 40 MB, and as much again for each step of the query."""
 
 Place = tuple[str, str]
 """A link and its direction."""
