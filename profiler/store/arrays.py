@@ -28,7 +28,7 @@ def column_of_numbers(
 
 
 def column_of_values(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return texts or numbers as a column; None is null.
+    """Return texts, less than 2 GiB of them, or numbers as a column; None is null.
 
     Examples
     --------
@@ -39,14 +39,15 @@ def column_of_values(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if not pa.types.is_string(kind):
         known = values if is_known is None else [0 if value is None else value for value in values]
         return column_of_numbers(np.array(known, _NUMBERS[kind]), kind, is_known=is_known)
-    known = values if is_known is None else ["" if value is None else value for value in values]
-    text = "".join(known).encode()
-    lengths = map(len, known) if text.isascii() else (len(value.encode()) for value in known)
+    return _texts(["" if value is None else value for value in values], is_known)
+
+
+def _texts(texts: list[str], is_known: NDArray[np.bool_] | None) -> pa.Array:
+    joined = "".join(texts).encode()
+    lengths = map(len, texts) if joined.isascii() else (len(text.encode()) for text in texts)
     offsets = np.cumsum([0, *lengths])
-    if offsets[-1] > np.iinfo(np.int32).max:
-        return pa.array(values, type=kind)
-    buffers = [_validity(is_known), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text)]
-    return pa.Array.from_buffers(kind, len(values), buffers)
+    buffers = [_validity(is_known), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(joined)]
+    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
 
 
 def _validity(is_known: NDArray[np.bool_] | None) -> pa.Buffer | None:
