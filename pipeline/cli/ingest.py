@@ -82,7 +82,7 @@ def ingest(
 
         ssh node7 cat trace.json.gz | offbeat ingest - --lake lake --host node7
 
-        tcpdump -i mirror0 -w - udp port 4791 | offbeat ingest - --lake lake --follow
+        tcpdump -i mirror0 -s 512 -B 65536 -U -w - udp port 4791 | offbeat ingest - --lake lake --follow
     """
     from profiler.importers import IngestReport, Options, read_mapping
     from profiler.importers import ingest as ingest_inputs
