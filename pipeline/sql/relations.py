@@ -37,7 +37,7 @@ _DUCKDB_TYPES: Final = {
 }
 _REPEATED: Final = ("series", "profile_history")
 """Tables in which a key can stand in several files; the row sealed last counts."""
-_GROWING: Final = ("profile_history",)
+_GROWING: Final = ("flows", "profile_history")
 """Tables whose files may be of several versions of Offbeat, of which an older one knew fewer columns."""
 _MISSING: Final = re.compile(r"with name (?P<name>\w+) does not exist")
 _ANALYSE: Final = "offbeat analyze writes it anew"
