@@ -47,9 +47,9 @@ def step_progress() -> Iterator[Callable[[str, int, int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, TaskID] = {}
 
-        def on_step(step: str, n_done: int, n_all: int) -> None:
+        def _on_step(step: str, n_done: int, n_all: int) -> None:
             if step not in tasks:
                 tasks[step] = bar.add_task(step, total=None)
             bar.update(tasks[step], completed=n_done, total=n_all)
 
-        yield on_step
+        yield _on_step
