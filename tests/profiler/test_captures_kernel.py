@@ -18,7 +18,9 @@ from profiler.importers.captures.layout import N_KEY
 from profiler.importers.captures.memory import KernelMemory
 from profiler.importers.captures.names import read_name
 from profiler.importers.captures.pcap import walk_pcap
+from profiler.importers.captures.reader import CaptureReader
 from profiler.importers.captures.window import ByteWindow, MappedWindow
+from profiler.importers.sink import MemorySink
 from tests.profiler.frames import ROCE_PORT, ethernet, ipv4, pcap
 
 if TYPE_CHECKING:
@@ -196,3 +198,30 @@ def test_damaged_cache_is_not_run(tmp_path: Path, damage: object) -> None:
 
     assert machine_code._read(path) is None
     assert [found.name for found in tmp_path.iterdir()] == ["kernel.o"]
+
+
+def test_cache_that_cannot_be_written_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    machine_code._write(tmp_path / "file" / "kernel.o", b"code")
+    (tmp_path / "kernel.o").mkdir()
+    machine_code._write(tmp_path / "kernel.o", b"code")
+
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["file", "kernel.o"]
+    assert machine_code._read(tmp_path / "kernel.o") is None
+
+    def no_home() -> Path:
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("OFFBEAT_CACHE_DIR", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    assert machine_code._cache_folder().name.startswith("offbeat-")
+
+
+def test_zeros_in_a_file_are_packets_and_are_told() -> None:
+    coverage = CaptureReader("made", MemorySink(), host=None, bin_ns=1_000_000, by="pair").read(
+        iter([pcap([]) + bytes(16 * 5)])
+    )
+
+    assert coverage.totals["packets"] == 5
+    assert [item.what for item in coverage.skipped] == ["packets (5)"]

@@ -38,6 +38,7 @@ __all__ = [
     "NUMBER",
     "N_CARRIED",
     "N_COLUMNS",
+    "N_EMPTY",
     "N_FLOWS",
     "N_FRAGMENTS",
     "N_INTERFACES",
@@ -155,4 +156,6 @@ LANES: Final = 72
 """Four accumulators of the digest."""
 STRIPE_BYTES: Final = 32
 """Bytes that they take at a time."""
+N_EMPTY: Final = 76
+"""Packets of no bytes, neither captured nor on the wire."""
 N_STATE: Final = 80

@@ -90,7 +90,10 @@ def _cache_folder() -> Path:
     told = os.environ.get(_FOLDER_VARIABLE)
     if told:
         return Path(told)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "offbeat"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "offbeat"
+    except RuntimeError:  # a user without a home
+        return Path(tempfile.gettempdir()) / f"offbeat-{os.geteuid()}"
 
 
 def _read(path: Path) -> bytes | None:
@@ -111,9 +114,12 @@ def _write(path: Path, code: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
             file.write(hashlib.sha256(code).digest() + code)
-        Path(file.name).replace(path)
     except OSError:
         return
+    try:
+        Path(file.name).replace(path)
+    except OSError:
+        Path(file.name).unlink(missing_ok=True)
 
 
 def _compile(machine: llvm.TargetMachine) -> bytes:

@@ -10,6 +10,7 @@ from profiler.importers.captures.kernel.roce import read_roce
 from profiler.importers.captures.layout import (
     CAPTURED,
     KEY,
+    N_EMPTY,
     N_OVERLONG,
     N_STRANGERS,
     NUMBER,
@@ -28,6 +29,8 @@ def take_packet(data: Bytes, words: Words) -> None:
     words[NUMBER] += 1
     if words[CAPTURED] > words[WIRE]:
         words[N_OVERLONG] += 1
+    if words[WIRE] == 0:
+        words[N_EMPTY] += 1
     if not read_roce(data, words):
         read_layers(data, words)
     if words[STRANGE]:
