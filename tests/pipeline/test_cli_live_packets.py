@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OFFBEAT = f"{sys.executable} -c 'import sys; from pipeline.cli.main import main; sys.exit(main(sys.argv[1:]))'"
-TCPDUMP = "tcpdump --immediate-mode -s 512 -i w-b -w - udp port 4791"
+TCPDUMP = "tcpdump --immediate-mode -U -s 512 -i w-b -w - udp port 4791"
 FRAME = roce2(verb(SEND_ONLY, qp=1, psn=1, n_payload=100))
 
 needs_libpcap = pytest.mark.skipif(find_library("pcap") is None, reason="packets are captured with libpcap")
@@ -47,24 +47,38 @@ def send(n_frames: int) -> None:
             sender.send(FRAME)
 
 
-def interrupted_after(command: str, *, n_frames: int, ready: str, lake: Path) -> tuple[int, str, str]:
-    """Run a command in a shell, send packets once it is ready and has a lake, and press Ctrl-C, which goes to all."""
+def started(command: str, *, ready: str, folder: Path) -> tuple[subprocess.Popen[str], str]:
+    """Run a command in a shell of its own, and return it once it has said something, with all that it has said."""
+    folder.joinpath("tmp").mkdir()
     program = subprocess.Popen(
         ["bash", "-o", "pipefail", "-c", f"trap : INT; {command}"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env={**os.environ, "TMPDIR": str(folder / "tmp")},
     )
     assert program.stderr is not None
-    heard = read_until(program.stderr, ready)
+    return program, read_until(program.stderr, ready)
+
+
+def interrupted_after(command: str, *, n_frames: int, ready: str, folder: Path) -> tuple[int, str, str]:
+    """Run a command, send packets once it is ready, and press Ctrl-C, which goes to all of it, once they came."""
+    program, heard = started(command, ready=ready, folder=folder)
     send(n_frames)
-    while not lake.exists() and program.poll() is None:
+    while not is_listening(folder, command) and program.poll() is None:
         time.sleep(0.02)
-    time.sleep(0.5)
+    time.sleep(0.2)
     os.killpg(program.pid, signal.SIGINT)
-    out, err = program.communicate(timeout=30)
+    out, err = program.communicate(timeout=120)
     return program.returncode, out, heard + err
+
+
+def is_listening(folder: Path, command: str) -> bool:
+    """Return whether signals are noted by now: what is read of a pipe to its end is copied first."""
+    if "--follow" in command or "--capture" in command:
+        return (folder / "lake").exists()
+    return any(copy.stat().st_size for copy in (folder / "tmp").glob("offbeat-*"))
 
 
 def read_until(stream: IO[str], words: str) -> str:
@@ -80,7 +94,7 @@ def read_until(stream: IO[str], words: str) -> str:
 @pytest.mark.usefixtures("cable")
 def test_ctrl_c_ends_a_capture_with_all_that_came(tmp_path: Path) -> None:
     command = f"{OFFBEAT} record --lake {tmp_path}/lake --capture w-b --filter 'udp port 4791' --json"
-    code, out, err = interrupted_after(command, n_frames=50, ready="capturing on w-b", lake=tmp_path / "lake")
+    code, out, err = interrupted_after(command, n_frames=50, ready="capturing on w-b", folder=tmp_path)
 
     assert code == 0, err
     answer = json.loads(out)
@@ -94,7 +108,7 @@ def test_ctrl_c_ends_a_capture_with_all_that_came(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["", "--follow"])
 def test_ctrl_c_ends_tcpdump_and_what_it_gave_is_in_the_lake(tmp_path: Path, option: str) -> None:
     command = f"{TCPDUMP} | {OFFBEAT} ingest - --lake {tmp_path}/lake --host h1 --json {option}"
-    code, out, err = interrupted_after(command, n_frames=50, ready="listening on w-b", lake=tmp_path / "lake")
+    code, out, err = interrupted_after(command, n_frames=50, ready="listening on w-b", folder=tmp_path)
 
     assert code == 0, err
     (report,) = json.loads(out)["inputs"]
@@ -106,11 +120,14 @@ def test_ctrl_c_ends_tcpdump_and_what_it_gave_is_in_the_lake(tmp_path: Path, opt
 @needs_tcpdump
 @pytest.mark.usefixtures("cable")
 def test_tail_that_tcpdump_could_not_write_is_told(tmp_path: Path) -> None:
-    head = "(trap '' INT; head -c 1000)"  # else Ctrl-C would end it with nothing
-    command = f"{TCPDUMP} | {head} | {OFFBEAT} ingest - --lake {tmp_path}/lake --host h1 --json"
-    code, out, _ = interrupted_after(command, n_frames=50, ready="listening on w-b", lake=tmp_path / "lake")
+    command = f"{TCPDUMP} | head -c 1000 | {OFFBEAT} ingest - --lake {tmp_path}/lake --host h1 --json"
+    program, _ = started(command, ready="listening on w-b", folder=tmp_path)
+    while program.poll() is None:  # tcpdump ends when it writes to a pipe that nobody reads
+        send(10)
+        time.sleep(0.05)
+    out, err = program.communicate(timeout=120)
 
-    assert code == 1
+    assert program.returncode == 1, err
     (report,) = json.loads(out)["inputs"]
     n_whole = (1000 - 24) // (16 + len(FRAME))
     assert (report["status"], report["packets"]) == ("partial", n_whole)
