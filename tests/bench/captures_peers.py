@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["PEERS", "Cost", "Peer", "run_peer"]
+__all__ = ["PEERS", "Cost", "Peer", "least", "run_peer"]
 
 TSHARK_PACKETS: Final = 100_000
 """tshark takes minutes for millions."""
@@ -73,6 +74,17 @@ PEERS: Final = {
         most_packets=TSHARK_PACKETS,
     ),
 }  # fmt: skip
+
+
+def least(costs: Iterable[Cost]) -> Cost:
+    """Return the shortest times of several runs, and the most memory that one of them took."""
+    runs = list(costs)
+    peaks = [run.peak_bytes for run in runs if run.peak_bytes is not None]
+    return Cost(
+        wall_s=min(run.wall_s for run in runs),
+        cpu_s=min(run.cpu_s for run in runs),
+        peak_bytes=max(peaks, default=None),
+    )
 
 
 def run_peer(peer: Peer, path: Path) -> Cost:
