@@ -1,0 +1,39 @@
+"""Jobs found by their beat in a capture, of which nothing else is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from pipeline.discover import Discovery, discover_lake
+from profiler.importers import Options, ingest
+from profiler.store import Lake
+from tests.pipeline.roce_captures import RoceJob, capture_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from profiler.importers.captures.series import SeriesBy
+
+SLOW = RoceJob(addresses=("10.0.1.1", "10.0.1.2"), period_s=0.255, up_s=0.1)
+FAST = RoceJob(addresses=("10.0.2.1", "10.0.2.2"), period_s=0.19, up_s=0.06, first_qp=300)
+
+
+def _discovered(folder: Path, *, by: SeriesBy) -> Discovery:
+    (folder / "both.pcap").write_bytes(capture_of(SLOW, FAST, duration_s=12.0, rng=np.random.default_rng(7)))
+    lake = Lake.open(folder / "lake", create=True)
+    ingest(folder / "both.pcap", lake=lake, options=Options(series_by=by))
+    return discover_lake(lake.root)
+
+
+@pytest.mark.parametrize(("by", "n_series"), [("flow", 16), ("pair", 2)])
+def test_flows_that_beat_together_are_one_job(tmp_path: Path, by: SeriesBy, n_series: int) -> None:
+    found = _discovered(tmp_path, by=by)
+    assert [(len(job.own), {member.host for member in job.own}) for job in found.jobs] == [
+        (n_series, set(SLOW.addresses)),
+        (n_series, set(FAST.addresses)),
+    ]
+    assert [job.period_s for job in found.jobs] == pytest.approx([SLOW.period_s, FAST.period_s], rel=0.01)
+    assert not found.skipped
