@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from profiler.refresh.clock import Refresh
 
-__all__ = ["has_partial_borders", "has_place", "in_streams"]
+__all__ = ["are_streams", "has_partial_borders", "has_place", "in_streams"]
 
 MAX_EXPLAINED: Final = 0.2
 """Part of the variance of bytes a poll, beyond chance, that its place between ticks may explain: 0.06 at most on real
@@ -80,17 +80,35 @@ def in_streams(delta_bytes: NDArray[np.float64]) -> bool:
 
     Notes
     -----
-    The poll before and the one after see the same then, and so do those further off if they are not stale, as one at
-    least is. What the silence of a job takes from the polls at its ends is hardly ever the same on both sides.
+    The poll before and the one after see the same then, and none further off more, of which one at least is not stale.
+    What the silence of a job takes from the polls at its ends is hardly ever the same on both sides.
     """
     single = _single(delta_bytes != 0)
     if single.size < MIN_BORDERS:
         return False
     near = np.minimum(delta_bytes[single - 1], delta_bytes[single + 1])
-    far = np.stack([delta_bytes[single - 2], delta_bytes[single + 2]])
-    most = np.maximum(far.max(axis=0), np.maximum(delta_bytes[single - 1], delta_bytes[single + 1]))
-    least = np.minimum(near, np.where(far > 0, far, most).min(axis=0))
-    return bool(np.mean((least >= LEVEL * most) & far.any(axis=0)) > MIN_STREAM_FRAC)
+    far = np.maximum(delta_bytes[single - 2], delta_bytes[single + 2])
+    most = np.maximum(far, np.maximum(delta_bytes[single - 1], delta_bytes[single + 1]))
+    return bool(np.mean((near >= LEVEL * most) & (far > 0)) > MIN_STREAM_FRAC)
+
+
+def are_streams(delta_bytes: NDArray[np.float64]) -> bool:
+    """Return whether the changes of a counter that hardly ever moves at two polls in a row are those of steady streams.
+
+    Parameters
+    ----------
+    delta_bytes
+        By how much the value moved from each poll to the next, shape (n_polls - 1,).
+
+    Notes
+    -----
+    Each change is a tick's bytes then, the same as of the tick before and of the one after but for the ends of a burst.
+    """
+    steps = delta_bytes[delta_bytes != 0]
+    if steps.size < MIN_BORDERS:
+        return False
+    three = np.stack([steps[:-2], steps[1:-1], steps[2:]])
+    return bool(np.mean(three.min(axis=0) >= LEVEL * three.max(axis=0)) > MIN_STREAM_FRAC)
 
 
 def _single(moved: NDArray[np.bool_]) -> NDArray[np.int64]:

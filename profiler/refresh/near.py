@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from profiler.refresh.agreement import agreement
-from profiler.refresh.beat import has_partial_borders, has_place, in_streams
+from profiler.refresh.beat import are_streams, has_partial_borders, has_place, in_streams
 from profiler.refresh.lines import Events, clocks_near
+from profiler.refresh.wander import followed_clock
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from profiler.refresh.clock import Refresh
 
 __all__ = ["near_refresh"]
@@ -61,8 +62,9 @@ def near_refresh(t_s: NDArray[np.float64], delta_bytes: NDArray[np.float64], *, 
     -----
     The spectrum of the times at which events happen has a line at the clock's frequency, and its phase is the
     clock's (`lines`). Events are single polls that see nothing move while their neighbours do, or the changes where
-    they are sparse. Of the strongest lines the clock is the one that says best at
-    which polls the value moves (`agreement`), unless their bytes tell that they are silences of a job (`beat`).
+    they are sparse. Of the strongest lines the clock is the one that says best at which polls the value moves
+    (`agreement`), unless their bytes tell that they are silences of a job (`beat`). A clock that wanders has no line,
+    and is followed (`wander`); it must agree as well as one that is sure.
     """
     moved = delta_bytes != 0
     events = _events(t_s, moved, is_sparse=is_sparse)
@@ -76,11 +78,14 @@ def near_refresh(t_s: NDArray[np.float64], delta_bytes: NDArray[np.float64], *, 
     if is_even:
         low_hz, high_hz = _without_mirror(low_hz, high_hz, counted_hz=counted_hz, polls_hz=polls_hz)
     least = MIN_AGREEMENT if is_even else MIN_AGREEMENT_UNEVEN
-    clocks = clocks_near(events, low_hz=low_hz, high_hz=high_hz)
-    agrees, best = _undisputed([(agreement(clock, t_s, moved=moved), clock) for clock in clocks], least=least)
-    if best is None or (agrees >= SURE_AGREEMENT and in_streams(delta_bytes)):
-        return best
-    return None if has_place(best, t_s, seen_bytes=delta_bytes, counted=delta_bytes > 0) else best
+    seen = _Seen(t_s=t_s, delta_bytes=delta_bytes, counted_hz=counted_hz, is_sparse=is_sparse)
+    found = [seen.agreeing(clock) for clock in clocks_near(events, low_hz=low_hz, high_hz=high_hz)]
+    if max((agrees for agrees, _ in found), default=0.0) >= least:
+        return _best(found, seen)
+    followed = followed_clock(events, low_hz=low_hz, high_hz=high_hz)
+    if followed is None or seen.agreeing(followed)[0] < SURE_AGREEMENT:
+        return None
+    return _best([seen.agreeing(followed)], seen)
 
 
 def _without_mirror(low_hz: float, high_hz: float, *, counted_hz: float, polls_hz: float) -> tuple[float, float]:
@@ -93,14 +98,58 @@ def _without_mirror(low_hz: float, high_hz: float, *, counted_hz: float, polls_h
     return max(low_hz, 0.5 * polls_hz), high_hz
 
 
-def _undisputed(found: list[tuple[float, Refresh]], *, least: float) -> tuple[float, Refresh | None]:
-    """Return how well the best clock agrees, and it, None if none does well or another one does nearly as well."""
-    agrees, best = max(found, key=lambda one: one[0], default=(0.0, None))
-    if best is None or agrees < least:
-        return agrees, None
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Seen:
+    """What polls see.
+
+    Parameters
+    ----------
+    t_s
+        Their times in seconds, shape (n_polls,).
+    delta_bytes
+        By how much the value moved from each poll to the next, shape (n_polls - 1,).
+    counted_hz
+        How often it moves while there is traffic.
+    is_sparse
+        It hardly ever moves at two polls in a row.
+    """
+
+    t_s: NDArray[np.float64]
+    delta_bytes: NDArray[np.float64]
+    counted_hz: float
+    is_sparse: bool
+
+    def agreeing(self, clock: Refresh) -> tuple[float, Refresh]:
+        """Return how well a clock agrees with the polls, and it."""
+        return agreement(clock, self.t_s, moved=self.delta_bytes != 0), clock
+
+    def are_streams(self) -> bool:
+        """Return whether bursts are steady streams of many ticks."""
+        return are_streams(self.delta_bytes) if self.is_sparse else in_streams(self.delta_bytes)
+
+    def has_place(self, clock: Refresh) -> bool:
+        """Return whether bytes have a place between the ticks of a clock."""
+        return has_place(clock, self.t_s, seen_bytes=self.delta_bytes, counted=self.delta_bytes > 0)
+
+
+def _best(found: list[tuple[float, Refresh]], seen: _Seen) -> Refresh | None:
+    """Return the clock that agrees best, None if another one does nearly as well or it may be the silences of a job.
+
+    Notes
+    -----
+    Bursts that come back after a whole number of ticks are told as well by a clock of a tick more or less in that
+    time. Of changes amid streams both put the same polls between the same ticks, and the one next to what was counted
+    is taken; of others the one between the ticks of which bytes have no place.
+    """
+    agrees, best = max(found, key=lambda one: one[0])
     rivals = [clock for other, clock in found if other >= agrees - AS_GOOD]
     is_alone = all(abs(clock.interval_s / best.interval_s - 1) < SAME_FRAC for clock in rivals)
-    return agrees, best if is_alone else None
+    if agrees < SURE_AGREEMENT:
+        return best if is_alone and not seen.has_place(best) else None
+    if (is_alone or seen.is_sparse) and seen.are_streams():
+        return best if is_alone else min(rivals, key=lambda clock: abs(1 / clock.interval_s - seen.counted_hz))
+    placeless = [clock for clock in ([best] if is_alone else rivals) if not seen.has_place(clock)]
+    return placeless[0] if len(placeless) == 1 else None
 
 
 def _events(t_s: NDArray[np.float64], moved: NDArray[np.bool_], *, is_sparse: bool) -> Events | None:

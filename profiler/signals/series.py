@@ -131,7 +131,7 @@ class RateSeries:
         bad = bad_reads(reads.value, width_bits=width_bits)
         n_bad = int(np.count_nonzero(bad))
         times_ns, values = (reads.t_ns[~bad], reads.value[~bad]) if n_bad else (reads.t_ns, reads.value)
-        windows = windows_between(times_ns, moved_bytes(values), clock=clock)
+        windows = windows_between(times_ns, moved_bytes(values, width_bits=width_bits), clock=clock)
         steps = steps_of(values[windows.i_read], np.diff(windows.edges_ns), width_bits=width_bits)
         series = cls._of(windows, steps, polls_ns=times_ns, capacity_bps=capacity_bps)
         return replace(series, n_late=reads.n_late, n_duplicate=reads.n_duplicate, n_glitches=n_bad)

@@ -29,11 +29,16 @@ class Steps:
     notes: tuple[str, ...] = ()
 
 
-def moved_bytes(value: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return by how much a counter moved between reads, negative where it stepped back; shape (n_reads - 1,)."""
+def moved_bytes(value: NDArray[np.uint64], *, width_bits: int = UNKNOWN_BITS) -> NDArray[np.float64]:
+    """Return by how much a counter moved between reads, negative where it stepped back; shape (n_reads - 1,).
+
+    A step back by more than half the range of a counter of known width is a wrap, and moved it on.
+    """
     moved = (value[1:] - value[:-1]).astype(np.float64)
     back = np.flatnonzero(value[1:] < value[:-1])
     moved[back] = -(value[back] - value[back + 1]).astype(np.float64)
+    if width_bits < UNKNOWN_BITS:
+        moved[moved < -(2.0 ** (width_bits - 1))] += 2.0**width_bits
     return moved
 
 
