@@ -23,31 +23,16 @@ with meetings as (
     having count(*) > 1
 ),
 
-marked as (
-    select
-        link_id,
-        direction,
-        window_ns,
-        n_jobs_up,
-        over_bytes,
-        coalesce(n_jobs_up > 1 and (
-            lag(n_jobs_up) over in_time < 2 or lag(t_ns) over in_time < t_ns - window_ns
-            or lag(t_ns) over in_time is null
-        ), false) as is_start
-    from link_contention
-    window in_time as (partition by link_id, direction order by t_ns)
-),
-
 totals as (
     select
         link_id,
         direction,
         sum(window_ns) / 1e9 as observed_s,
         coalesce(sum(window_ns) filter (where n_jobs_up > 1), 0) / 1e9 as shared_s,
-        count(*) filter (where is_start) as n_windows,
+        count(*) filter (where n_jobs_up > 1 and coalesce(n_jobs_up_before < 2, true)) as n_windows,
         coalesce(sum(window_ns) filter (where over_bytes > 0), 0) / 1e9 as over_s,
         cast(sum(over_bytes) as bigint) as over_bytes
-    from marked
+    from link_meetings($link_id)
     group by link_id, direction
 )
 

@@ -27,9 +27,10 @@ crowded as (
         jobs_up,
         demand_bps,
         over_bytes,
-        t_ns - window_ns * row_number() over (partition by link_id, direction order by t_ns) as i_window
-    from link_contention
-    where n_jobs_up >= $min_jobs and ($link_id is null or link_id = $link_id)
+        -- The same as long as one stretch begins where the last one ended.
+        t_ns - sum(window_ns) over (partition by link_id, direction order by t_ns) as i_window
+    from link_meetings($link_id)
+    where n_jobs_up >= $min_jobs
 )
 
 select

@@ -30,11 +30,12 @@ VIEWS: Final = (
     "job_timeline",
     "link_counters",
     "link_jobs",
+    "link_crossings",
     "link_contention",
     "series_demands",
     "link_demands",
 )
-"""Views of ``queries/views`` in order of making: each reads only tables and views before it."""
+"""Views of ``queries/views`` in order of making: each reads only tables, functions and views before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

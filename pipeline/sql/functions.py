@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Function", "list_functions", "make_kernels"]
 
 
-_OF_VIEWS: Final = frozenset({"folded_rates", "link_loads"})
+_OF_VIEWS: Final = frozenset({"folded_rates", "link_bursts", "link_loads", "link_meetings"})
 """Functions that read views, so that these are made before; the others read tables at most."""
 
 

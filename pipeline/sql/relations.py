@@ -107,8 +107,13 @@ def _definitions() -> Iterator[tuple[str, str]]:
     """Yield name and statement of each function and view, those first that others read."""
     functions = [function for function in list_functions() if function.text]
     yield from ((function.name, function.text) for function in functions if not function.reads_views)
-    yield from ((view.name, f"create view {view.name} as {view.text}") for view in list_views())
-    yield from ((function.name, function.text) for function in functions if function.reads_views)
+    left = {function.name: function.text for function in functions if function.reads_views}
+    for view in list_views():
+        if any(f" {name}(" in view.text for name in left):
+            yield from left.items()
+            left = {}
+        yield view.name, f"create view {view.name} as {view.text}"
+    yield from left.items()
 
 
 def _make_relation(connection: duckdb.DuckDBPyConnection, table: Table, source: Source) -> None:
