@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -42,6 +42,12 @@ SURE_AGREEMENT: Final = 0.95
 times have a place among the polls by chance in 2 to 4 % of recordings."""
 AS_GOOD: Final = 0.01
 """Where a clock of another interval agrees this nearly as well, the polls do not tell which it is."""
+LEAST_SHIFTED: Final = 0.4
+"""No phase makes a clock of a line that agrees less."""
+SHIFTS: Final = (np.linspace(-0.24, 0.24, 25), np.linspace(-0.018, 0.018, 13))
+"""Phases that are tried, in ticks: as far off as half a gap between polls may be, then finer about the best."""
+ROUND_FRAC: Final = 1e-4
+"""An interval this near to a round one is that: the clocks of devices are off by less."""
 SAME_FRAC: Final = 0.01
 """Intervals that differ by less are one, seen by two lines."""
 
@@ -80,6 +86,8 @@ def near_refresh(t_s: NDArray[np.float64], delta_bytes: NDArray[np.float64], *, 
     least = MIN_AGREEMENT if is_even else MIN_AGREEMENT_UNEVEN
     seen = _Seen(t_s=t_s, delta_bytes=delta_bytes, counted_hz=counted_hz, is_sparse=is_sparse)
     found = [seen.agreeing(clock) for clock in clocks_near(events, low_hz=low_hz, high_hz=high_hz)]
+    if is_even:
+        found = [_at_its_phase(agrees, clock, seen) for agrees, clock in found]
     if max((agrees for agrees, _ in found), default=0.0) >= least:
         return _best(found, seen)
     followed = followed_clock(events, low_hz=low_hz, high_hz=high_hz)
@@ -132,24 +140,54 @@ class _Seen:
         return has_place(clock, self.t_s, seen_bytes=self.delta_bytes, counted=self.delta_bytes > 0)
 
 
+def _at_its_phase(agrees: float, clock: Refresh, seen: _Seen) -> tuple[float, Refresh]:
+    """Return how well a clock agrees at the phase at which it does best, and it.
+
+    Notes
+    -----
+    Of polls on a lattice of ticks the middles of gaps tell the phase no better than to a part of the lattice; where
+    that has a tick at a poll, the jitter of the poll decides by which one it is seen.
+    """
+    if not LEAST_SHIFTED <= agrees < SURE_AGREEMENT:
+        return agrees, clock
+    for shifts in SHIFTS:
+        tried = (replace(clock, knots_ticks=clock.knots_ticks + shift) for shift in shifts)
+        agrees, clock = max([(agrees, clock), *map(seen.agreeing, tried)], key=lambda one: one[0])
+    return agrees, clock
+
+
 def _best(found: list[tuple[float, Refresh]], seen: _Seen) -> Refresh | None:
     """Return the clock that agrees best, None if another one does nearly as well or it may be the silences of a job.
 
     Notes
     -----
     Bursts that come back after a whole number of ticks are told as well by a clock of a tick more or less in that
-    time. Of changes amid streams both put the same polls between the same ticks, and the one next to what was counted
-    is taken; of others the one between the ticks of which bytes have no place.
+    time. Amid streams both put the same polls between the same ticks, and the likeliest is taken; elsewhere the one
+    between the ticks of which bytes have no place.
     """
     agrees, best = max(found, key=lambda one: one[0])
     rivals = [clock for other, clock in found if other >= agrees - AS_GOOD]
     is_alone = all(abs(clock.interval_s / best.interval_s - 1) < SAME_FRAC for clock in rivals)
     if agrees < SURE_AGREEMENT:
         return best if is_alone and not seen.has_place(best) else None
-    if (is_alone or seen.is_sparse) and seen.are_streams():
-        return best if is_alone else min(rivals, key=lambda clock: abs(1 / clock.interval_s - seen.counted_hz))
+    if seen.are_streams():
+        return best if is_alone else _likeliest(rivals, seen)
     placeless = [clock for clock in ([best] if is_alone else rivals) if not seen.has_place(clock)]
     return placeless[0] if len(placeless) == 1 else None
+
+
+def _likeliest(rivals: list[Refresh], seen: _Seen) -> Refresh | None:
+    """Return the one of a round interval, or else of what was counted, which is exact where ticks are seen singly."""
+    are_round = [clock for clock in rivals if _is_round(clock.interval_s)]
+    if len(are_round) == 1:
+        return are_round[0]
+    return min(rivals, key=lambda clock: abs(1 / clock.interval_s - seen.counted_hz)) if seen.is_sparse else None
+
+
+def _is_round(interval_s: float) -> bool:
+    """Return whether an interval has one digit, as those that devices are set to have."""
+    digits = interval_s / 10 ** np.floor(np.log10(interval_s * (1 + ROUND_FRAC)))
+    return bool(abs(digits - np.round(digits)) <= ROUND_FRAC * digits)
 
 
 def _events(t_s: NDArray[np.float64], moved: NDArray[np.bool_], *, is_sparse: bool) -> Events | None:

@@ -105,3 +105,13 @@ def test_no_job_of_an_iteration_that_wanders_is_followed_as_a_clock(wander_frac:
         if refresh_of_moves(t_ns, np.diff(np.floor(total))) is not None:
             taken.append((period_s, up_s))
     assert taken == []
+
+
+@pytest.mark.parametrize(("poll_s", "period_s", "up_s"), [(0.8, 20.0, 8.0), (0.4, 26.3, 9.0), (0.4, 35.9, 14.0)])
+def test_a_clock_of_which_ticks_fall_into_the_jitter_of_polls_is_found(
+    poll_s: float, period_s: float, up_s: float
+) -> None:
+    rng = np.random.default_rng(8)
+    polls_s = np.arange(1, 6000) * poll_s + rng.uniform(-0.01, 0.01, 5999)
+    series = _series(polls_s, _read(polls_s, np.arange(-2.0, polls_s[-1] + 2), period_s=period_s, up_s=up_s))
+    assert series.refresh_s == pytest.approx(1.0, rel=1e-3)
