@@ -76,6 +76,13 @@ def analyze(
     solved = solve_links(measured.meetings, measured.own)
     sizes = {job["job_id"]: job["n_ranks"] or 1 for job in measured.jobs}
     plan = recommend_shifts(solved, options=options, sizes=sizes)
+    kept = {one.what for one in measured.kept.notes}
+    skipped = omissions(
+        jobs=measured.jobs,
+        ports=measured.ports,
+        profiles=measured.profiles,
+        n_links=known.get("links", store.read("links")).num_rows,
+    )
     analysis = Analysis(
         profiles={profile.label: profile for profile in measured.profiles.values()},
         jobs={job: profile for job, profile in measured.own.items() if profile.status == "periodic"},
@@ -84,15 +91,7 @@ def analyze(
         faults=measured.faults,
         n_profiled=measured.n_profiled,
         kept=measured.kept.notes,
-        skipped=(
-            *unplaced,
-            *omissions(
-                jobs=measured.jobs,
-                ports=measured.ports,
-                profiles=measured.profiles,
-                n_links=known.get("links", store.read("links")).num_rows,
-            ),
-        ),
+        skipped=(*unplaced, *(one for one in skipped if one.what not in kept)),
     )
     store.replace_all({**known, **measured.tables, **measured.kept.merged(analysis.to_tables())})
     return analysis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import Annotated
 
@@ -44,7 +45,8 @@ def discover(
     """Group ports that beat together into jobs, and tell which jobs each uplink carries.
 
     No scheduler is asked: ports of a job do alike and keep their lag, while other jobs drift. Ports in no job are named
-    with the reason. Ends with 3 if no job is found; the lake then keeps the jobs it has, and says so.
+    with the reason. Ends with 1 if a file cannot be read (the rest is looked at all the same), with 3 if no job is
+    found; the lake then keeps the jobs it has, and says so.
 
     Example:
 
@@ -52,6 +54,8 @@ def discover(
 
         offbeat discover --lake lake --last 1h --write --capacity 100Gbps
     """
+    # Threads of linear algebra wait busily for one another on matrices as small as these: eight times the work.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from pipeline.cli.discover_table import readable_job, readable_skipped, readable_uplinks
     from pipeline.discover import MEMBER_COLUMNS, check_known, discover_lake, keep_found
     from profiler.store import Lake
@@ -89,5 +93,7 @@ def discover(
         if found.jobs:
             print_rows([readable_job(job) for job in found.jobs], output=Format.TABLE)
         print_lines([*readable_uplinks(found), *readable_skipped(found)])
+    if not found.is_whole:
+        raise typer.Exit(1)
     if not found.has_answer:
         raise typer.Exit(3)

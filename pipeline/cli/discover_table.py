@@ -43,7 +43,8 @@ def readable_uplinks(found: Discovery) -> list[str]:
 def readable_skipped(found: Discovery) -> list[str]:
     """Return a line for each port in no job but for idle ones, which are counted."""
     n_idle = sum(one.why.startswith("idle") for one in found.skipped)
-    lines = [f"Skipped {one.label}: {one.why}" for one in found.skipped if not one.why.startswith("idle")]
+    told = (*found.lost, *(one for one in found.skipped if not one.why.startswith("idle")))
+    lines = [f"Skipped {one.label}: {one.why}" for one in told]
     idle = [f"Skipped {n_idle} series of idle ports"] if n_idle else []
     return ["", *_at_most(lines), *idle] if lines or idle else []
 
@@ -64,7 +65,13 @@ def _label(uplink: dict[str, Any]) -> str:
 
 
 def _share(job: dict[str, Any]) -> str:
-    return job["job"] if job["share_frac"] is None else f"{job['job']} {job['share_frac']:.0%}"
+    if job["share_frac"] is None:
+        return str(job["job"])
+    told = f"{job['job']} {job['share_frac']:.0%}"
+    if job["mean_low_bps"] is None or not job["mean_bps"]:
+        return told
+    low, high = (job["share_frac"] * job[name] / job["mean_bps"] for name in ("mean_low_bps", "mean_high_bps"))
+    return f"{told} ({low:.0%} to {high:.0%})"
 
 
 def _at_most(lines: Sequence[str]) -> list[str]:

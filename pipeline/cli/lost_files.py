@@ -25,12 +25,18 @@ LeaveOutFlag = Annotated[
 
 
 @contextmanager
-def without_lost(lake: Path, *, leave_out: bool) -> Iterator[list[Path]]:
-    """Yield the files to leave out, and once the answer is given end with 1 if there are any: it is not whole."""
+def without_lost(lake: Path, *, leave_out: bool) -> Iterator[list[Path] | None]:
+    """Yield the files to leave out, and once the answer is given end with 1 if there are any: it is not whole.
+
+    None where nothing was to be left out, and so nothing was checked.
+    """
     from profiler.store import Lake
     from profiler.store.lost import lost_files
 
-    lost = lost_files(Lake.open(lake), "samples") if leave_out else {}
+    if not leave_out:
+        yield None
+        return
+    lost = lost_files(Lake.open(lake), "samples")
     note_faults([f"left out {path}: {why}" for path, why in lost.items()])
     yield list(lost)
     if lost:

@@ -67,7 +67,7 @@ def sql(
     if export is not None:
         _check_alone(statement, file)
         with without_lost(lake, leave_out=leave_out_lost) as lost:
-            note(f"offbeat: wrote {export_views(lake, export, force=force, without=lost)}")
+            note(f"offbeat: wrote {export_views(lake, export, force=force, without=lost or ())}")
         return
     asks = statement is None and file is None and sys.stdin.isatty()
     text = "" if asks else _text(statement, file)

@@ -60,7 +60,7 @@ def discover_lake(
     Returns
     -------
     Discovery
-        With files that cannot be read among what is skipped, by name and with the reason.
+        With files that cannot be read as what is lost, by name and with the reason.
 
     Raises
     ------
@@ -86,8 +86,8 @@ def discover_lake(
             broken += [_skipped(path, why) for path, why in changed.items()]
     known = [replace(port, is_trunk=(port.host, port.device, port.port) in trunks) for port in seen]
     found = find_jobs(known, on_step=on_step)
-    skipped = (replace(one, why=faults.get(one.label, one.why)) for one in found.skipped)
-    return replace(found, skipped=(*broken, *skipped))
+    skipped = tuple(replace(one, why=faults.get(one.label, one.why)) for one in found.skipped)
+    return replace(found, skipped=skipped, lost=tuple(broken))
 
 
 def _rates(

@@ -30,10 +30,14 @@ MEMBER_COLUMNS: Final = (
     "lag_s",
     "weight",
     "mean_bps",
+    "mean_low_bps",
+    "mean_high_bps",
     "share_frac",
     "confidence",
 )
 """Columns of `Discovery.to_rows`."""
+_SHARE_FIELDS: Final = ("share_frac", "mean_bps", "mean_low_bps", "mean_high_bps", "weight", "confidence")
+"""Of a job's share of an uplink."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +46,11 @@ class Member:
 
     ``lag_s`` is how much later than the job's clearest port it does the same. ``weight`` is how many bits it moves for
     each bit of the mean of the job's own ports; ``mean_bps`` the mean rate of the job's traffic on it (on an uplink:
-    above what the job's ports do between bursts), and ``share_frac`` that over all its traffic. Both are None where the
-    job's beat is too small a part of its traffic to tell, where jobs together would be more than the port moves, or
-    where the job's ports beat so nearly, but not, at once that their sum blurs. ``confidence`` is that it carries the
-    job.
+    above what the job's ports do between bursts), which ``mean_low_bps`` and ``mean_high_bps`` hold in 95 of 100 (on a
+    port of its own: what surely comes in bursts, and all), and ``share_frac`` is the mean over all its traffic. They
+    are None where the job's beat is too small a part of its traffic to tell, where jobs together would be more than the
+    port moves, or where the job's ports beat so nearly, but not, at once that their sum blurs. ``confidence`` is that
+    it carries the job.
     """
 
     host: str
@@ -56,6 +61,8 @@ class Member:
     lag_s: float
     weight: float
     mean_bps: float | None
+    mean_low_bps: float | None
+    mean_high_bps: float | None
     share_frac: float | None
     confidence: float
 
@@ -118,16 +125,22 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery(Tabular):
-    """Jobs found, the busiest first, and the ports in none of them."""
+    """Jobs found, the busiest first, the ports in none of them, and files that could not be read."""
 
     jobs: tuple[FoundJob, ...]
     skipped: tuple[Skipped, ...]
+    lost: tuple[Skipped, ...] = ()
     method: str = "coherence of whitened spectra at a beat's lines, lags over time, regression on the jobs' templates"
 
     @property
     def has_answer(self) -> bool:
         """Whether any job was found."""
         return bool(self.jobs)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every file could be read."""
+        return not self.lost
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values in SI units: jobs with their members, uplinks with their jobs' shares."""
@@ -137,7 +150,7 @@ class Discovery(Tabular):
                 "version": 1,
                 "jobs": [asdict(job) for job in self.jobs],
                 "uplinks": self.uplinks(),
-                "skipped": [asdict(one) for one in self.skipped],
+                "skipped": [asdict(one) for one in (*self.lost, *self.skipped)],
                 "method": self.method,
             }
         )
@@ -149,7 +162,7 @@ class Discovery(Tabular):
         for job in self.jobs:
             for member in job.uplinks:
                 key = (member.host, member.device, member.port, member.direction)
-                share = {name: getattr(member, name) for name in ("share_frac", "mean_bps", "weight", "confidence")}
+                share = {name: getattr(member, name) for name in _SHARE_FIELDS}
                 ports.setdefault(key, []).append({"job": job.job, **share})
         names = ("host", "device", "port", "direction")
         return [{**dict(zip(names, key, strict=True)), "jobs": ports[key]} for key in sorted(ports)]

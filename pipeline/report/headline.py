@@ -30,6 +30,7 @@ _STATISTICS: Final = {
     "p50": "half of the iterations take at most",
     "mean": "an iteration takes on average",
 }
+_RESTORE: Final = "Restore what cannot be read, or run the shards that are missing, and analyse again."
 _AFTER: Final = {"paced": "held to slots", "shifted": "shifted"}
 
 
@@ -57,7 +58,7 @@ def headline(analysis: Analysis) -> str:
     if not analysis.jobs:
         return _without_jobs(analysis)
     if not analysis.links:
-        return f"{format_count(len(analysis.jobs), 'job')} found, but no link to judge them on"
+        return f"{format_count(len(analysis.jobs), 'job')} found, but {_why_no_link(analysis)}"
     contended = [link for link in analysis.links if link.compatibility.verdict != "uncontended"]
     helped = [link for link in contended if needs_change(link)]
     if not contended:
@@ -73,6 +74,8 @@ def lead(analysis: Analysis, *, advice: Sequence[Advice]) -> list[str]:
     if not analysis.jobs:
         return _next_without_jobs(analysis)
     if not analysis.links:
+        if analysis.kept:
+            return [_RESTORE]
         return ["Give a cluster file with hosts, links and capacities to see where the jobs meet."]
     return [*_todo(advice), *_expected(analysis), *_kept(analysis)]
 
@@ -160,9 +163,19 @@ def _without_jobs(analysis: Analysis) -> str:
     return f"{analysis.n_periodic} {ports} periodic traffic, but whose job it is and which links it takes is not known"
 
 
+def _why_no_link(analysis: Analysis) -> str:
+    kept = {one.what.rpartition(" ")[0] for one in analysis.kept if one.what.startswith("link ")}
+    if kept:
+        links = format_count(len(kept), "link")
+        return f"not all could be read: what an earlier analysis found of {links} stays"
+    if analysis.kept:
+        return "not all could be read, and no link is left to judge them on"
+    return "no link to judge them on"
+
+
 def _next_without_jobs(analysis: Analysis) -> list[str]:
     if analysis.kept:
-        return ["Restore what cannot be read, or run the shards that are missing, and analyse again."]
+        return [_RESTORE]
     if not analysis.n_periodic:
         return ["Record for longer, or nearer to the training hosts, and look at the list of what was skipped."]
     periodic = [(label, profile) for label, profile in analysis.profiles.items() if profile.status == "periodic"]

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import duckdb
@@ -21,19 +22,30 @@ from pipeline.sql.worker import Worker
 from profiler.errors import LakeError, UsageError
 from profiler.schema import TABLES
 from profiler.store import Lake
+from profiler.store.lost import lost_among
+from profiler.store.reading import sizes_of
 from profiler.store.remote.address import RemotePath
 
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from pipeline.sql.objects import ObjectFiles
+    from profiler.errors import OffbeatError
+
 __all__ = ["MEMORY_LIMIT", "Database", "lake_sources", "open_lake"]
 
 MEMORY_LIMIT: Final = "1GB"
 """What DuckDB may hold before it spills to the temporary folder."""
 
+_SUSPECT_BYTES: Final = 1 << 28
+"""Of files that are hashed to find the one that a query failed of: a second's reading; the last one read is first."""
+
 _BATCH_ROWS: Final = 20_000
 """Rows that are drawn at a time: a few MB."""
+
+FindLost = Callable[[Collection["Path"]], Mapping["Path", str]]
+"""Returns which of some files are missing or damaged, and what to do."""
 
 OnProgress = Callable[[float], None]
 """Called with the part of a query that is done, 0 to 1."""
@@ -54,6 +66,10 @@ class Database:
         As DuckDB reads it.
     threads
         Default: one a processor.
+    find_lost
+        Names the file where DuckDB fails without naming it; by default no file is named.
+    is_checked
+        Whether files that are lost were left out; if so, errors do not advise that.
 
     Raises
     ------
@@ -65,8 +81,15 @@ class Database:
     """
 
     def __init__(
-        self, sources: Mapping[str, Source], *, memory_limit: str = MEMORY_LIMIT, threads: int | None = None
+        self,
+        sources: Mapping[str, Source],
+        *,
+        memory_limit: str = MEMORY_LIMIT,
+        threads: int | None = None,
+        find_lost: FindLost = lambda _paths: {},
+        is_checked: bool = False,
     ) -> None:
+        self._sources, self._find, self._is_checked = sources, find_lost, is_checked
         self._reader: pa.RecordBatchReader | None = None
         with ExitStack() as resources:
             spill = resources.enter_context(
@@ -76,7 +99,7 @@ class Database:
             resources.callback(self._connection.close)
             self._worker = Worker(self._connection)
             resources.callback(self._worker.close)
-            _register_objects(self._connection, sources)
+            self._objects = _register_objects(self._connection, sources)
             self._lost = make_relations(self._connection, sources, lost="leave out")
             make_kernels(self._connection)
             _lock(self._connection, sources)
@@ -158,7 +181,7 @@ class Database:
                 raise LakeError(self._lost[missing]) from None
             raise UsageError(self._with_place(error, statement=statement, values=values)) from None
         except duckdb.Error as error:
-            raise explained(error) from None
+            raise self._explained(error) from None
         self._reader = reader
 
         return Answer(reader.schema, lambda: self._draw(reader, on_progress=on_progress))
@@ -169,7 +192,20 @@ class Database:
         try:
             return self._worker.call(lambda: next(reader, None), on_progress=on_progress)
         except (duckdb.Error, OSError, pa.ArrowInvalid) as error:
-            raise explained(error) from None
+            raise self._explained(error) from None
+
+    def _explained(self, error: Exception) -> OffbeatError:
+        return explained(error, find_lost=self._find_lost, may_leave_out=self._may_leave_out)
+
+    def _find_lost(self) -> Mapping[Path, str]:
+        """Return what is wrong with the files that were read last, as far as that is soon found."""
+        suspects = list(_files(self._sources)) if self._objects is None else self._objects.latest
+        sizes = accumulate((_size(path) or 0 for path in suspects), initial=0)
+        return self._find([path for path, n_before in zip(suspects, sizes, strict=False) if n_before < _SUSPECT_BYTES])
+
+    def _may_leave_out(self, lost: Collection[Path]) -> bool:
+        samples = self._sources.get("samples", ())
+        return not self._is_checked and isinstance(samples, Sequence) and all(path in samples for path in lost)
 
     def _give_up(self) -> None:
         """Close the answer that is open: a connection has one at a time."""
@@ -200,13 +236,20 @@ def _connect(spill: str, *, memory_limit: str, threads: int | None) -> duckdb.Du
         raise UsageError(f"memory {memory_limit!r}: {error}; give a size such as 4GB") from None
 
 
-def _register_objects(connection: duckdb.DuckDBPyConnection, sources: Mapping[str, Source]) -> None:
-    """Let DuckDB read the files that are in a bucket."""
+def _register_objects(connection: duckdb.DuckDBPyConnection, sources: Mapping[str, Source]) -> ObjectFiles | None:
+    """Let DuckDB read the files that are in a bucket, if there are any."""
     objects = [path for path in _files(sources) if isinstance(path, RemotePath)]
-    if objects:
-        from pipeline.sql.objects import ObjectFiles  # fsspec takes 0.2 s to import
+    if not objects:
+        return None
+    from pipeline.sql.objects import ObjectFiles  # fsspec takes 0.2 s to import
 
-        connection.register_filesystem(ObjectFiles(objects))
+    files = ObjectFiles(objects)
+    connection.register_filesystem(files)
+    return files
+
+
+def _size(path: Path) -> int | None:
+    return path.n_bytes if isinstance(path, RemotePath) else sizes_of([path]).get(path)
 
 
 def _files(sources: Mapping[str, Source]) -> Iterator[Path]:
@@ -229,7 +272,7 @@ def open_lake(
     *,
     memory_limit: str = MEMORY_LIMIT,
     threads: int | None = None,
-    without: Collection[Path] = (),
+    without: Collection[Path] | None = None,
 ) -> Database:
     """Open a lake for SQL, as it stands now; what is written later needs a new `Database`.
 
@@ -240,14 +283,20 @@ def open_lake(
     memory_limit, threads
         As for `Database`.
     without
-        Files of the lake to leave out, such as one that is missing.
+        Files of the lake to leave out, such as one that is missing; if given, errors do not advise to leave out any.
 
     Raises
     ------
     LakeError
         If there is no lake, it is of another version, or its bucket does not let us read.
     """
-    return Database(lake_sources(path, without=without), memory_limit=memory_limit, threads=threads)
+    return Database(
+        lake_sources(path, without=without or ()),
+        memory_limit=memory_limit,
+        threads=threads,
+        find_lost=lambda paths: lost_among(Lake.open(path), paths),
+        is_checked=without is not None,
+    )
 
 
 def lake_sources(path: str | Path, *, without: Collection[Path] = ()) -> dict[str, Source]:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Final
 
 from profiler.errors import LakeError, OffbeatError, UsageError
+from profiler.store.reading import RESTORE_OBJECT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["explained", "reason"]
 
@@ -23,28 +28,44 @@ _DAMAGE: Final = (
 """What a message has of a damaged file, however it begins."""
 _OF_BUCKET: Final = re.compile(r"^OSError: (?P<reason>\w+://.*)$", re.MULTILINE)
 """The line of what `pipeline.sql.objects` raised, at the end of where it did."""
-_OF_DAMAGE: Final = (
-    "a file of the lake is missing or damaged: offbeat lake --check names it, --leave-out-lost answers without it"
-)
+_OF_DAMAGE: Final = "a file of the lake is missing or damaged: offbeat lake --check names it"
+_LEAVE_OUT: Final = ", or answer without it: --leave-out-lost"
 
 
-def explained(error: Exception) -> OffbeatError:
+def explained(
+    error: Exception,
+    *,
+    find_lost: Callable[[], Mapping[Path, str]] = dict,
+    may_leave_out: Callable[[Collection[Path]], bool] = lambda _lost: True,
+) -> OffbeatError:
     r"""Return the error to raise for one of DuckDB, or of Arrow where DuckDB failed while rows were read.
+
+    Parameters
+    ----------
+    error
+        What was raised.
+    find_lost
+        Looks for what is wrong with the files that were read, where the error may come from one and names none.
+    may_leave_out
+        Returns whether an answer without some files can be had; of none, without any that may be lost.
 
     Examples
     --------
     >>> print(explained(OSError("IO Error: no such file")))
     IO Error: no such file
-    a file of the lake is missing or damaged: offbeat lake --check names it, --leave-out-lost answers without it
+    a file of the lake is missing or damaged: offbeat lake --check names it, or answer without it: --leave-out-lost
     """
     message = str(error)
     if _OF_BUCKET.search(message):
-        return LakeError(reason(error))
+        told = reason(error)
+        return LakeError(told + (_LEAVE_OUT if told.endswith(RESTORE_OBJECT) and may_leave_out(()) else ""))
     if message.startswith(_OF_MEMORY):
         return LakeError(f"{message}\nselect fewer rows or columns, aggregate, or give more with --memory")
     if message.startswith(_OF_STATEMENT) and not any(sign in message for sign in _DAMAGE):
         return UsageError(message.rpartition(_OF_FUNCTION)[2])
-    return LakeError(f"{message}\n{_OF_DAMAGE}")
+    lost = find_lost()
+    told = "\n".join(f"{path}: {why}" for path, why in lost.items()) or f"{message}\n{_OF_DAMAGE}"
+    return LakeError(told + (_LEAVE_OUT if may_leave_out(lost) else ""))
 
 
 def reason(error: Exception) -> str:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from fsspec.spec import AbstractFileSystem
 
-from profiler.store.reading import RESTORE
+from profiler.store.reading import RESTORE_OBJECT
 from profiler.store.remote.faults import told
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from profiler.store.remote.address import RemotePath
 
@@ -46,6 +46,17 @@ class ObjectFiles(AbstractFileSystem):  # type: ignore[misc] # fsspec has no typ
         super().__init__()
         self.protocol = paths[0].bucket.scheme
         self._paths = {path.inside: path for path in paths}
+        self._read: dict[RemotePath, None] = {}
+
+    @property
+    def latest(self) -> list[RemotePath]:
+        """The objects that were read, the last one first."""
+        return list(self._read)[::-1]
+
+    def note(self, path: RemotePath) -> None:
+        """Note that an object is read."""
+        self._read.pop(path, None)
+        self._read[path] = None
 
     def glob(self, path: str, **_: Any) -> list[str]:  # noqa: ANN401
         """Return the object of a name, whatever characters that has."""
@@ -71,7 +82,8 @@ class ObjectFiles(AbstractFileSystem):  # type: ignore[misc] # fsspec has no typ
         """Open an object."""
         if mode != "rb":
             raise PermissionError(f"{path}: objects in a bucket are only read")
-        return _ObjectFile(self._known(path), n_bytes=self.info(path)["size"])
+        known = self._known(path)
+        return _ObjectFile(known, n_bytes=self.info(path)["size"], note=self.note)
 
     def _known(self, path: str) -> RemotePath:
         name = _inside(path)
@@ -83,8 +95,9 @@ class ObjectFiles(AbstractFileSystem):  # type: ignore[misc] # fsspec has no typ
 class _ObjectFile:
     """An object, read from wherever each thread has it open."""
 
-    def __init__(self, path: RemotePath, *, n_bytes: int) -> None:
+    def __init__(self, path: RemotePath, *, n_bytes: int, note: Callable[[RemotePath], None]) -> None:
         self._path = path
+        self._note = note
         self._place = local()
         self.size = n_bytes
 
@@ -109,6 +122,7 @@ class _ObjectFile:
         """Return what follows the place, and go behind it."""
         start = self.tell()
         n_left = max(0, self.size - start)
+        self._note(self._path)
         content = _read(self._path, start, n_left if n_bytes < 0 else min(n_bytes, n_left))
         self._place.offset = start + len(content)
         return content
@@ -127,9 +141,9 @@ def _read(path: RemotePath, start: int, n_bytes: int) -> bytes:
         with path.open_file() as file:
             content: bytes = file.read_at(n_bytes, start)
     except FileNotFoundError as error:
-        raise OSError(f"{path}: missing; {RESTORE}, or answer without it: --leave-out-lost") from error
+        raise OSError(f"{path}: missing; {RESTORE_OBJECT}") from error
     except OSError as error:
         raise OSError(f"{path}: {told(error)}") from error
     if len(content) != n_bytes:
-        raise OSError(f"{path}: shorter than the manifest says; {RESTORE}, or answer without it: --leave-out-lost")
+        raise OSError(f"{path}: shorter than the manifest says; {RESTORE_OBJECT}")
     return content

@@ -24,19 +24,22 @@ if TYPE_CHECKING:
     from profiler.store.remote.address import RemotePath
 
 
-__all__ = ["MERGED", "Manifest"]
+__all__ = ["MAKE_TAGS", "MERGED", "Manifest"]
 
 MERGED: Final = "compaction"
 """Format of the recordings that own merged files: they are no inputs, and the inputs count their rows."""
 
+MAKE_TAGS: Final = "create table if not exists tags (path text primary key, tag text not null)"
+"""Only copies in buckets have it, and what lies over them."""
+
 _VISIBLE: Final = """select path, n_bytes from files left join recordings using (recording_id)
-    where table_name = ?1 and (recording_id is null or attempt = visible_attempt)
-        and (?2 is null or recording_id = ?2)
+    where table_name = ? and (recording_id is null or attempt = visible_attempt)
+        and (? is null or recording_id = ?)
     order by id"""
 _COUNT: Final = """update recordings set (n_rows, t_first_ns, t_last_ns) = (
         select coalesce(sum(n_rows), 0), min(t_first_ns), max(t_last_ns) from files
-        where table_name = 'samples' and recording_id = ?1 and attempt = visible_attempt)
-    where recording_id = ?1"""
+        where table_name = 'samples' and recording_id = recordings.recording_id and attempt = visible_attempt)
+    where recording_id = ?"""
 _ENTRY: Final = ("path", "table", "n_rows", "n_bytes", "t_first_ns", "t_last_ns", "sha256")
 _ENTRIES: Final = """select path, table_name, files.n_rows, n_bytes, files.t_first_ns, files.t_last_ns, sha256
     from files left join recordings using (recording_id)
@@ -78,7 +81,7 @@ class Manifest:
 
     def files(self, table: str, recording_id: str | None = None) -> list[Path]:
         """Return the files of a table that count, of all recordings or of one, in the order of sealing."""
-        rows = self._rows(_VISIBLE, table, recording_id)
+        rows = self._rows(_VISIBLE, table, recording_id, recording_id)
         return [located(self._root, path, n_bytes=n_bytes) for path, n_bytes in rows]
 
     def place(self, entry: Segment) -> Path:
@@ -157,7 +160,8 @@ class Manifest:
             if complete:
                 self._execute("update recordings set visible_attempt = ? where recording_id = ?", attempt, recording_id)
             self._retire(
-                "recording_id = ?1 and attempt <> (select visible_attempt from recordings where recording_id = ?1)",
+                "recording_id = ? and attempt <> (select visible_attempt from recordings where recording_id = ?)",
+                recording_id,
                 recording_id,
             )
             self._execute(_COUNT, recording_id)
@@ -248,6 +252,12 @@ class Manifest:
         """Return the paths that count no more or not yet, and since when: UTC epoch ns."""
         return dict(self._rows("select path, since_ns from unlisted"))
 
+    def tags(self) -> dict[str, str]:
+        """Return what the bucket said of objects when they were copied there, see `profiler.store.remote.tags`."""
+        if not self._rows("select 1 from sqlite_schema where name = 'tags'"):
+            return {}
+        return dict(self._rows("select path, tag from tags"))
+
     def base(self) -> tuple[str, str] | None:
         """Return the address of the lake that this one lies over, and what version of it was seen last."""
         if not self._rows("select 1 from sqlite_schema where name = 'base'"):
@@ -268,10 +278,15 @@ class Manifest:
             What tells this state of it from others.
         """
         recordings, files = (source._rows(f"select * from {table}") for table in ("recordings", "files"))  # noqa: S608
+        tags = [((root / path).address, tag) for path, tag in source.tags().items()]
         with self._transaction():
             self._execute("create table if not exists base (address text not null, version text not null)")
             self._execute("delete from base")
             self._execute("insert into base values (?, ?)", root.address, version)
+            self._execute(MAKE_TAGS)
+            self._execute("delete from tags")
+            for path, tag in tags:
+                self._execute("insert into tags values (?, ?)", path, tag)
             self._execute("delete from recordings")
             for row in recordings:
                 self._execute(f"insert into recordings values ({', '.join('?' * len(row))})", *row)  # noqa: S608

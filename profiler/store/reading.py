@@ -22,12 +22,22 @@ from profiler.store.remote.filesystems import IO_THREADS, filesystem
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["RESTORE", "listed", "map_files", "parquet_file", "read_segments", "sizes_of", "unreadable"]
+__all__ = [
+    "RESTORE_OBJECT",
+    "listed",
+    "map_files",
+    "parquet_file",
+    "read_segments",
+    "restoring",
+    "sizes_of",
+    "unreadable",
+]
 
 _Result = TypeVar("_Result")
 
-RESTORE: Final = "restore it from a copy, or make the lake again from its inputs"
-"""What to do about a file that is not what was sealed."""
+RESTORE_OBJECT: Final = "copy it there again (offbeat lake LAKE --push ADDRESS), or make the lake again from its inputs"
+"""What to do about an object that is not what was sealed."""
+_RESTORE: Final = "restore it from a copy, or make the lake again from its inputs"
 
 
 def read_segments(paths: Sequence[Path], schema: pa.Schema, **options: Any) -> pa.Table:  # noqa: ANN401
@@ -55,7 +65,7 @@ def read_segments(paths: Sequence[Path], schema: pa.Schema, **options: Any) -> p
         try:
             return _read(path, schema, **options).cast(empty.schema)
         except (OSError, pa.ArrowInvalid, pa.ArrowKeyError) as error:
-            raise LakeError(f"{path}: the manifest names it, but it {unreadable(error)}") from error
+            raise LakeError(f"{path}: the manifest names it, but it {unreadable(error, path)}") from error
 
     return pa.concat_tables([empty, *map_files(read, paths)])
 
@@ -124,14 +134,19 @@ def map_files(function: Callable[[Path], _Result], paths: Sequence[Path]) -> Ite
         yield from pool.map(function, paths)
 
 
-def unreadable(error: OSError | pa.ArrowException) -> str:
+def restoring(path: Path) -> str:
+    """Return what to do about a file that is not what was sealed."""
+    return RESTORE_OBJECT if isinstance(path, RemotePath) else _RESTORE
+
+
+def unreadable(error: OSError | pa.ArrowException, path: Path) -> str:
     """Return why a sealed file is not read, and what to do about it; without its path."""
     if isinstance(error, PermissionError):
         return f"may not be read ({os.strerror(errno.EACCES)}); run as a user who may, or change its permissions"
     if is_of_bucket(error):
         return f"cannot be read: {told(error)}"
     number = getattr(error, "errno", None)
-    return f"cannot be read ({os.strerror(number) if number else str(error).splitlines()[0]}); {RESTORE}"
+    return f"cannot be read ({os.strerror(number) if number else str(error).splitlines()[0]}); {restoring(path)}"
 
 
 def _read(path: Path, schema: pa.Schema, **options: Any) -> pa.Table:  # noqa: ANN401

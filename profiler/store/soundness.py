@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from profiler.schema import arrow_schema
-from profiler.store.reading import RESTORE, parquet_file, read_segments, unreadable
+from profiler.store.reading import parquet_file, read_segments, restoring, unreadable
 from profiler.store.remote.address import located
 from profiler.store.rows import last_of_each_key
 from profiler.store.spans import Spans, read_keys
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from profiler.store.segments import Segment
 
-__all__ = ["Examined", "adding_series", "examine"]
+__all__ = ["Examined", "adding_series", "examine", "fault_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,11 +62,11 @@ def examine(root: Path, entries: Iterable[Segment], *, advance: Callable[[int], 
     for entry in entries:
         path = located(root, entry.path, n_bytes=entry.n_bytes)
         try:
-            seen = _fault(path, entry) or _spans(path, entry)
+            seen = fault_of(path, entry) or _spans(path, entry)
         except PermissionError as error:
-            found.unread[entry.path] = unreadable(error)
+            found.unread[entry.path] = unreadable(error, path)
         except (OSError, pa.ArrowException) as error:
-            found.faults[entry.path] = unreadable(error)
+            found.faults[entry.path] = unreadable(error, path)
         else:
             if isinstance(seen, str):
                 found.faults[entry.path] = seen
@@ -76,7 +76,7 @@ def examine(root: Path, entries: Iterable[Segment], *, advance: Callable[[int], 
     return found
 
 
-def _fault(path: Path, entry: Segment) -> str | None:
+def fault_of(path: Path, entry: Segment) -> str | None:
     """Return how a file's bytes are not those that were sealed, and what to do; None if they are.
 
     Raises
@@ -87,12 +87,12 @@ def _fault(path: Path, entry: Segment) -> str | None:
     try:
         n_bytes = path.stat().st_size
     except FileNotFoundError:
-        return f"missing; {RESTORE}"
+        return f"missing; {restoring(path)}"
     if n_bytes != entry.n_bytes:
-        return f"{n_bytes} bytes, {entry.n_bytes} in the manifest; {RESTORE}"
+        return f"{n_bytes} bytes, {entry.n_bytes} in the manifest; {restoring(path)}"
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return None if digest == entry.sha256 else f"changed since it was sealed (its SHA-256 differs); {RESTORE}"
+    return None if digest == entry.sha256 else f"changed since it was sealed (its SHA-256 differs); {restoring(path)}"
 
 
 def adding_series(paths: Sequence[Path]) -> frozenset[int]:
@@ -112,12 +112,12 @@ def _spans(path: Path, entry: Segment) -> Spans | str:
     with parquet_file(path) as file:
         n_rows = file.metadata.num_rows
         if n_rows != entry.n_rows:
-            return f"{n_rows} rows, {entry.n_rows} in the manifest; {RESTORE}"
+            return f"{n_rows} rows, {entry.n_rows} in the manifest; {restoring(path)}"
         parts = [Spans.of_rows(np.empty(0, np.uint64), np.empty(0, np.int64))]
         last = (0, np.iinfo(np.int64).min)
         for series, t_ns in read_keys(file) if entry.table == "samples" else ():
             if (int(series[0]), int(t_ns[0])) < last or not _in_order(series, t_ns):
-                return f"not in order of series and time; {RESTORE}"
+                return f"not in order of series and time; {restoring(path)}"
             parts.append(Spans.of_rows(series, t_ns))
             last = (int(series[-1]), int(t_ns[-1]))
     return Spans.joined(parts)

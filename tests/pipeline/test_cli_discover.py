@@ -212,7 +212,7 @@ def test_a_damaged_file_is_named_and_the_rest_is_looked_at(
     (added,) = set(store.files("samples")) - before
     whole = added.read_bytes()
     added.write_bytes(whole[:4] + bytes(40) + whole[44:] if is_page else b"not Parquet")
-    assert main(["discover", "--lake", str(lake), "--json"]) == 0
+    assert main(["discover", "--lake", str(lake), "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert len(document["jobs"]) == 2
     why = {one["device"]: one["why"] for one in document["skipped"]}

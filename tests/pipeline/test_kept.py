@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from pipeline import measured
@@ -13,7 +14,7 @@ from pipeline.flow import analyze
 from pipeline.runs import Request, run_once
 from profiler.errors import LakeError
 from tests.pipeline.fleets import add_host, fleet, sample_file
-from tests.pipeline.lakes import CLUSTER, T0_NS, two_job_lake
+from tests.pipeline.lakes import CLUSTER, T0_NS, make_lake, on_off_counter, port, two_job_lake
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +41,20 @@ def results(lake: Lake, *, with_reasons: bool = True) -> dict[str, list[dict[str
         del row["reason"]
     found["profiles"].sort(key=lambda row: row["series_id"])
     return found
+
+
+def test_a_job_without_a_period_that_is_kept_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "cluster.toml").write_text(CLUSTER)
+    t_ns, steady = on_off_counter(period_ns=250_000_000, up_ns=100_000_000, rate_bps=300e6, duration_s=8.0)
+    noise = np.cumsum(np.random.default_rng(1).integers(0, 1 << 14, len(t_ns)))
+    ports = {"p1": ("receive", steady), "p2": ("receive", noise), "t1": ("transmit", steady + noise)}
+    lake = make_lake(tmp_path / "lake", {port("sw1", name, way): (t_ns, value) for name, (way, value) in ports.items()})
+    run_once(Request(lake=lake.root, cluster=[tmp_path / "cluster.toml"]))
+    (lake.root / "samples").rename(lake.root / "away")
+    analysis, _ = run_once(Request(lake=lake.root))
+    told = [one.what for one in (*analysis.kept, *analysis.skipped)]
+    assert told.count("job B") == 1
+    assert told.count("job A") == 1
 
 
 def test_a_lake_whose_files_are_away_keeps_its_results_and_names_the_file(jobs: Lake) -> None:

@@ -16,6 +16,7 @@ from pipeline.sql import open_lake
 from profiler.errors import LakeError, UsageError
 from profiler.sources import read_sources
 from profiler.store import Lake, Recording, push
+from profiler.store.lost import lost_files
 from profiler.store.remote import filesystems
 from tests.pipeline.buckets import KEYS, S3Server, gcs_server, s3_server
 from tests.pipeline.fleets import add_host, fleet
@@ -213,6 +214,51 @@ def test_a_missing_object_is_named_where_it_is_read_and_left_out_on_demand(
     assert main(["sql", *lake, "select count(*) from series"]) == 0
     rest = _answer(capsys, "sql", *lake, "select count(*) as n from samples", "--leave-out-lost", code=1)
     assert rest["rows"] == [{"n": 2 * 8002}]
+
+
+def _wear(server: S3Server, key: str) -> None:
+    """Turn over bytes of a page of an object, whose size and footer stay."""
+    whole = server.get(key)
+    server.put(key, whole[:200] + bytes(byte ^ 255 for byte in whole[200:2000]) + whole[2000:])
+
+
+@pytest.mark.parametrize("has_tags", [True, False], ids=["copied by push", "copied by other means"])
+def test_an_object_whose_bytes_changed_is_named_where_it_is_read_and_left_out_on_demand(
+    server: S3Server, copied: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, has_tags: bool
+) -> None:
+    key = _sample_key(server, copied, "h1")
+    _wear(server, key)
+    if not has_tags:
+        _edit_manifest(server, copied, tmp_path, "drop table tags")
+    lake = ["--lake", server.address(copied)]
+    for command in (["sql", *lake, "select count(*), sum(value) from samples"], ["query", "coverage_by_host", *lake]):
+        assert main(command) == 1
+        told = capsys.readouterr().err
+        assert f"s3://bucket/{key}: changed since it was sealed" in told
+        assert told.count("--leave-out-lost") == told.count("--push ADDRESS") == 1
+        assert main([*command, "--leave-out-lost"]) == 1
+        told = capsys.readouterr().err
+        assert f"left out s3://bucket/{key}: changed since it was sealed" in told
+        assert "--leave-out-lost" not in told
+    rest = _answer(capsys, "sql", *lake, "select count(*) as n from samples", "--leave-out-lost", code=1)
+    assert rest["rows"] == [{"n": 2 * 8002}]
+
+
+def test_files_that_are_as_they_were_copied_are_not_read_to_be_checked(
+    server: S3Server, hosts: tuple[Lake, str]
+) -> None:
+    server.forget()
+    assert lost_files(Lake.open(hosts[1]), "samples") == {}
+    assert server.read_bytes("hosts/samples/") == 0
+
+
+def test_jobs_are_found_without_an_object_that_is_lost_and_the_exit_code_tells_it(
+    server: S3Server, copied: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = _sample_key(server, copied, "h2")
+    _wear(server, key)
+    found = _answer(capsys, "discover", "--lake", server.address(copied), code=1)
+    assert found["skipped"][0]["device"] == f"file {key.rpartition('/')[2]}"
 
 
 def test_a_cut_object_is_named_by_check_and_by_what_reads_it(

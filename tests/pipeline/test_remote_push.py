@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from pipeline.cli.main import main
 from profiler.errors import LakeError, UsageError
 from profiler.store import Lake, Recording, compact, push
+from profiler.store.remote.address import RemotePath
 from profiler.store.remote.faults import told
+from profiler.store.remote.push import send
+from profiler.store.remote.tags import is_tag_of, tag_of
 from profiler.store.sealer import SWEEP_AFTER_S
 from tests.pipeline.buckets import KEYS, S3Server, s3_server
 from tests.pipeline.fleets import add_host, fleet
@@ -76,9 +82,97 @@ def test_another_lake_is_not_copied_over(server: S3Server, tmp_path: Path) -> No
 def test_a_lake_of_which_a_file_is_gone_is_not_copied(server: S3Server, tmp_path: Path) -> None:
     lake = fleet(tmp_path / "lake", n_hosts=1)
     lake.files("samples")[0].unlink()
-    with pytest.raises(LakeError, match="No such file or directory; restore it"):
+    with pytest.raises(LakeError, match="missing; restore it"):
         push(lake, server.address("gone"))
     assert "gone/manifest.sqlite" not in server.keys("gone/")
+
+
+def test_an_object_of_other_bytes_but_the_same_size_is_sent_again(
+    server: S3Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake, address = fleet(tmp_path / "lake", n_hosts=2), server.address("worn")
+    push(lake, address)
+    key = server.keys("worn/samples/")[0]
+    whole = server.get(key)
+    server.put(key, whole[:200] + bytes(1800) + whole[2000:])
+    assert main(["lake", address, "--check"]) == 3
+    told = capsys.readouterr().out
+    assert f"s3://bucket/{key}: changed since it was sealed" in told
+    assert "--push ADDRESS" in told
+    again = push(lake, address)
+    assert (again.n_files, again.n_bytes, again.n_kept) == (1, len(whole), 3)
+    assert server.get(key) == whole
+    assert main(["lake", address, "--check"]) == 0
+    assert push(lake, address).n_kept == 4
+
+
+def test_a_file_that_is_worn_here_does_not_replace_a_sound_object(server: S3Server, tmp_path: Path) -> None:
+    lake, address = fleet(tmp_path / "lake", n_hosts=1), server.address("sound")
+    push(lake, address)
+    (key,) = server.keys("sound/samples/")
+    (path,) = lake.files("samples")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:200] + bytes(1800) + whole[2000:])
+    assert push(lake, address).n_kept == 2
+    server.put(key, whole[:-1])
+    with pytest.raises(LakeError, match=rf"{path.name}: changed since it was sealed .*; restore it from a copy"):
+        push(lake, address)
+    assert server.get(key) == whole[:-1]
+
+
+def test_what_an_earlier_push_sent_before_it_was_cut_short_is_known_by_its_bytes(
+    server: S3Server, tmp_path: Path
+) -> None:
+    lake, address = fleet(tmp_path / "lake", n_hosts=2), server.address("short")
+    push(lake, address)
+    server.delete("short/manifest.sqlite")
+    keys = server.keys("short/samples/")
+    server.put(keys[0], server.get(keys[0])[::-1])
+    server.put(keys[1], server.get(keys[1]))  # whole, as other programs put it
+    again = push(lake, address)
+    assert (again.n_files, again.n_kept) == (1, 3)
+    assert main(["lake", address, "--check"]) == 0
+
+
+def test_a_file_sent_in_parts_has_the_tag_of_its_bytes(server: S3Server, tmp_path: Path) -> None:
+    path, place = tmp_path / "large", RemotePath.parse(server.address("large"))
+    path.write_bytes(np.random.default_rng(1).bytes(25 << 20))
+    send(path, place)
+    assert server.get("large") == path.read_bytes()
+    assert is_tag_of(path, tag_of(place))
+    with path.open("r+b") as file:
+        file.write(b"x" * 99)
+    assert not is_tag_of(path, tag_of(place))
+
+
+def test_a_large_file_is_sent_in_pieces(server: S3Server, tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(64 << 20)
+    sent = subprocess.run(
+        [sys.executable, "-c", _SENDING, str(path), server.address("pieces")],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert server.client.head_object(Bucket="bucket", Key="pieces")["ContentLength"] == 64 << 20
+    assert int(sent.stdout) < 40 << 20, "more than some parts of it was in memory"
+
+
+_SENDING = """
+import sys
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+from profiler.store.remote.address import RemotePath
+from profiler.store.remote.push import send
+path, place = Path(sys.argv[1]), RemotePath.parse(sys.argv[2])
+small = path.with_name("small")
+small.write_bytes(bytes(1 << 20))
+send(small, place.parent / "small")  # what the first one loads is no part of it
+before = getrusage(RUSAGE_SELF).ru_maxrss
+send(path, place)
+print((getrusage(RUSAGE_SELF).ru_maxrss - before) << 10)
+"""
 
 
 def _copy_by_hand(server: S3Server, lake: Lake, folder: str, names: tuple[str, ...]) -> None:

@@ -85,6 +85,17 @@ def test_without_jobs_the_periodic_ports_are_named_and_a_cluster_file_is_asked_f
     assert "--cluster cluster.toml" in told[2]
 
 
+def unread(*kept: str) -> Analysis:
+    """Return what is found of one job where readings are missing that links need."""
+    notes = tuple(Skipped(what=what, why="kept from an earlier analysis: a.parquet cannot be read") for what in kept)
+    return Analysis(profiles={}, jobs={"A": vgg("a")}, links=(), plan=ShiftPlan(shifts=(), gap=0.0), kept=notes)
+
+
+def test_where_links_are_kept_no_cluster_file_is_asked_for() -> None:
+    (told,) = lead(unread("link t1 forward"), advice=())
+    assert told.startswith("Restore what cannot be read")
+
+
 def test_headline_counts_jobs_and_links_that_are_too_many_to_name() -> None:
     busy = analysis(paced_link(), replace(paced_link(a="C", b="D"), link="t2"))
 
@@ -96,6 +107,11 @@ def test_headline_counts_jobs_and_links_that_are_too_many_to_name() -> None:
     [
         (analysis(), "No periodic traffic was found"),
         (Analysis(profiles={}, jobs={"A": vgg("a")}, links=(), plan=ShiftPlan(shifts=(), gap=0.0)), "no link to judge"),
+        (unread("job A"), "1 job found, but not all could be read, and no link is left"),
+        (
+            unread("job A", "link t1 forward", "link t1 backward"),
+            "1 job found, but not all could be read: what an earlier analysis found of 1 link stays",
+        ),
         (
             analysis(link("h1", demands={"A": vgg("a")}, compatibility=judged("uncontended", "A"))),
             "No link is contended: leave the jobs as they are",

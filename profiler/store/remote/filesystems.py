@@ -82,6 +82,7 @@ def _s3(bucket: Bucket, options: Mapping[str, str]) -> Any:  # noqa: ANN401
         **({"scheme": scheme} if scheme else {}),
         connect_timeout=CONNECT_S,
         request_timeout=REQUEST_S,
+        background_writes=False,  # else all that is written waits in memory until it is sent
         retry_strategy=pyarrow.fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
     )
 

@@ -20,6 +20,7 @@ import pyarrow.fs
 from profiler.errors import LakeError
 from profiler.store.remote.faults import explained
 from profiler.store.remote.filesystems import filesystem
+from profiler.store.remote.tags import tag_of
 
 if TYPE_CHECKING:
     from profiler.store.remote.address import RemotePath
@@ -107,13 +108,11 @@ def _version(manifest: RemotePath) -> Version:
             f"{manifest}{LOG_SUFFIX}: older than {manifest.name}, so of another copy of it; delete this object, or "
             "copy the lake again with offbeat lake LAKE --push"
         )
-    return _told(own, manifest), _told(log, manifest)
+    return _told(own, manifest), _told(log, manifest.parent / (manifest.name + LOG_SUFFIX))
 
 
-def _told(info: pyarrow.fs.FileInfo, manifest: RemotePath) -> tuple[str, ...]:
-    with filesystem(manifest.bucket).open_input_file(info.path) as file:
-        tags = {name.lower(): value.decode() for name, value in file.metadata().items()}
-    return str(info.size), str(info.mtime_ns), tags.get("etag", "")
+def _told(info: pyarrow.fs.FileInfo, place: RemotePath) -> tuple[str, ...]:
+    return str(info.size), str(info.mtime_ns), tag_of(place)
 
 
 def _absent(manifest: RemotePath) -> LakeError:
