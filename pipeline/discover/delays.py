@@ -60,11 +60,13 @@ def together(loads: Iterable[Load]) -> list[Load]:
 
 def _sum(loads: list[Load]) -> Load:
     known = [load.beat_bps for load in loads if load.beat_bps is not None]
+    ranges = [load.range_bps for load in loads if load.range_bps is not None]
     return replace(
         max(loads, key=lambda load: load.weight),
         weight=sum(load.weight for load in loads),
         error=float(np.hypot.reduce([load.error for load in loads])),
         beat_bps=sum(known) if known else None,
+        range_bps=(sum(low for low, _ in ranges), sum(high for _, high in ranges)) if ranges else None,
         log_chance=min(load.log_chance for load in loads),
         n_lags=len(loads),
     )

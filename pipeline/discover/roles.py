@@ -110,8 +110,10 @@ def _told(port: SeenPort, load: Load, *, of_port: Sequence[Load]) -> Load:
         return load
     error_bps = float(np.hypot.reduce([beat_bps * error_frac for beat_bps, error_frac in known]))
     if total_bps - port.mean_bps > SURE_Z * error_bps + MAX_OVER_FRAC * port.mean_bps:
-        return replace(load, beat_bps=None)
-    return replace(load, beat_bps=load.beat_bps * port.mean_bps / total_bps)
+        return replace(load, beat_bps=None, range_bps=None)
+    frac = port.mean_bps / total_bps
+    low_bps, high_bps = load.range_bps or (load.beat_bps, load.beat_bps)
+    return replace(load, beat_bps=frac * load.beat_bps, range_bps=(frac * low_bps, high_bps))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,16 +132,26 @@ class _Usual:
     share_frac: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """The mean rate of a job on a port, and what holds it in 95 of 100."""
+
+    mean_bps: float | None = None
+    range_bps: tuple[float, float] | None = None
+
+
 def _own(port: SeenPort, load: Load | None, *, known: _Known, usual: _Usual, n_others: int) -> Member:
     """Return a port of the group; all that it moves is the job's, if it is one of its own."""
     is_own = n_others == 0 and not port.is_trunk and part_frac(port, load) >= LOW_FRAC * usual.share_frac
-    part_bps = port.mean_bps if is_own or load is None else load.beat_bps
+    part = _Part() if load is None else _Part(mean_bps=load.beat_bps, range_bps=load.range_bps)
+    if is_own or load is None:
+        part = _Part(mean_bps=port.mean_bps, range_bps=part.range_bps and (part.range_bps[0], port.mean_bps))
     return _member(
         port,
         role="port" if is_own else "uplink",
         lag_s=known.lag_s,
         weight=port.mean_bps / max(usual.mean_bps, 1.0) if load is None else load.weight,
-        part_bps=part_bps,
+        part=part,
         confidence=_confidence(known.log_chance),
     )
 
@@ -157,15 +169,14 @@ def _carrier(port: SeenPort, load: Load, *, usual: _Usual, n_others: int) -> Mem
         role="port" if n_others == 0 and is_much and not is_low and not port.is_trunk else "uplink",
         lag_s=load.lag_s,
         weight=load.weight,
-        part_bps=load.beat_bps,
+        part=_Part(mean_bps=load.beat_bps, range_bps=load.range_bps),
         confidence=_confidence(load.log_chance),
     )
 
 
-def _member(
-    port: SeenPort, *, role: Role, lag_s: float, weight: float, part_bps: float | None, confidence: float
-) -> Member:
-    mean_bps = None if part_bps is None else min(part_bps, port.mean_bps)
+def _member(port: SeenPort, *, role: Role, lag_s: float, weight: float, part: _Part, confidence: float) -> Member:
+    mean_bps = None if part.mean_bps is None else min(part.mean_bps, port.mean_bps)
+    low_bps, high_bps = (None if rate is None else min(rate, port.mean_bps) for rate in part.range_bps or (None, None))
     return Member(
         host=port.host,
         device=port.device,
@@ -175,6 +186,8 @@ def _member(
         lag_s=lag_s,
         weight=weight,
         mean_bps=mean_bps,
+        mean_low_bps=low_bps,
+        mean_high_bps=high_bps,
         share_frac=None if mean_bps is None or port.mean_bps <= 0 else mean_bps / port.mean_bps,
         confidence=confidence,
     )

@@ -14,6 +14,7 @@ import scipy.fft
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
+from pipeline.discover.floors import swing_of
 from pipeline.discover.spectra import transform
 from pipeline.discover.ticks import on_ticks
 from profiler.ports.fits import N_FREE
@@ -23,6 +24,7 @@ from profiler.ports.tapers import edge_taper
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pipeline.discover.floors import Swing
     from pipeline.discover.ports import SeenPort
     from pipeline.discover.templates import Template
     from pipeline.discover.ticks import Ticks
@@ -43,8 +45,6 @@ MIN_PART_FRAC: Final = 0.1
 """What a job does at its lines, over what others do there: less may be what is not known of theirs."""
 SINGULAR: Final = 1e-9
 """Templates more alike than this are one to least squares."""
-DOWN_QUANTILE: Final = 0.05
-"""What a job's ports do between bursts: other traffic, keep-alives, noise."""
 MIN_SWING_FRAC: Final = 0.2
 """Lines whose root mean square is a smaller part of a job's mean do not tell how much of it a port carries."""
 MOST_MEMBERS: Final = 12
@@ -55,12 +55,12 @@ MOST_MEMBERS: Final = 12
 class Reference:
     """What the mean port of a job does: ``rate_bps`` on common ticks, shape (n_ticks,), and where its lines are.
 
-    ``beat_bps`` is its mean rate above what it does between bursts, None where its lines are so small a part of its
-    mean that they tell nothing of it.
+    ``swing`` is its mean rate above what it does between bursts, None where its lines are so small a part of its mean
+    that they tell nothing of it.
     """
 
     rate_bps: NDArray[np.float64]
-    beat_bps: float | None
+    swing: Swing | None
     is_line: NDArray[np.bool_]
 
 
@@ -85,17 +85,17 @@ def reference_of(
     """Return what the mean of a job's ports does, each so much later than the first; the first few count."""
     freqs_hz = np.append(0.0, ticks.freqs_hz)
     rates = []
+    known = np.ones(ticks.n_ticks, dtype=np.bool_)
     for port, lag_s in zip(ports[:MOST_MEMBERS], lags_s[:MOST_MEMBERS], strict=True):
-        rate_bps, _ = on_ticks(port, ticks)
+        rate_bps, is_known = on_ticks(port, ticks)
         rates.append(_shifted(rate_bps, freqs_hz, by_s=-float(lag_s)))
+        known &= is_known
     mean_bps = np.mean(rates, axis=0)
     is_line = np.zeros(ticks.n_ticks // 2, dtype=np.bool_)
     is_line[template.at] = True
-    level_bps = float(mean_bps.mean())
-    # Where ticks are interpolated the rate swings below 0; no port moves less than nothing.
-    beat_bps = level_bps - max(0.0, float(np.quantile(mean_bps, DOWN_QUANTILE)))
-    tells = _swing_bps(mean_bps, is_line) >= MIN_SWING_FRAC * level_bps
-    return Reference(rate_bps=mean_bps, beat_bps=beat_bps if tells else None, is_line=is_line)
+    tells = _swing_bps(mean_bps, is_line) >= MIN_SWING_FRAC * float(mean_bps.mean())
+    swing = swing_of(np.array(rates), known=known) if tells else None
+    return Reference(rate_bps=mean_bps, swing=swing, is_line=is_line)
 
 
 def _swing_bps(rate_bps: NDArray[np.float64], is_line: NDArray[np.bool_]) -> float:
