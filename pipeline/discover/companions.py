@@ -36,7 +36,8 @@ def weak_groups(
     reasons: dict[int, str] = {}
     while left:
         group = grown(left[0], left, spectra=spectra, period_s=None)
-        left = [row for row in left if row not in set(group.rows)]
+        taken = set(group.rows)
+        left = [row for row in left if row not in taken]
         members = [ports[row] for row in group.rows]
         if len({port.unit for port in members}) < 2:
             continue

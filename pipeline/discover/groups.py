@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.discover.drift import locks
-from pipeline.discover.matches import agreement, match
+from pipeline.discover.matches import agreement, match, stand_out
 from pipeline.discover.templates import Template, template_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def beating_groups(
     while left:
         group = grown(left[0], left, spectra=spectra, period_s=ports[left[0]].period_s)
         groups.append(group)
-        left = [row for row in left if row not in set(group.rows)]
+        taken = set(group.rows)
+        left = [row for row in left if row not in taken]
         on_ports(len(group.rows))
     return groups
 
@@ -64,8 +65,8 @@ def grown(seed: int, rows: Sequence[int], *, spectra: Spectra, period_s: float |
 
     Notes
     -----
-    Every port is compared with the template of those found before it, not with every other port: n ports of m jobs cost
-    n * m comparisons, not n^2.
+    Every port is compared with the template of those found before it, not with every other port, and only where it
+    does something at the template's lines: n ports of m jobs cost n * m looks, and about n comparisons.
     """
     members, lag_s = [seed], np.zeros(1)
     log_chance = np.full(1, -np.inf)
@@ -74,12 +75,14 @@ def grown(seed: int, rows: Sequence[int], *, spectra: Spectra, period_s: float |
     for _ in range(N_ROUNDS):
         if not template.tells or not others.size:
             break
-        found = match(template, spectra, rows=others)
-        close = np.flatnonzero(found.log_chance <= np.log(MAX_CHANCE / others.size))
-        agree = agreement(template, spectra, rows=others[close], lags_s=found.lag_s[close]) >= MIN_AGREEMENT
+        limit = float(np.log(MAX_CHANCE / others.size))
+        near = others[stand_out(template, spectra, rows=others)]
+        found = match(template, spectra, rows=near, limit=limit)
+        close = np.flatnonzero(found.log_chance <= limit)
+        agree = agreement(template, spectra, rows=near[close], lags_s=found.lag_s[close]) >= MIN_AGREEMENT
         close = close[agree]
-        keeps = close[locks(template, spectra, rows=others[close], lags_s=found.lag_s[close]).is_locked]
-        members = [seed, *others[keeps].tolist()]
+        keeps = close[locks(template, spectra, rows=near[close], lags_s=found.lag_s[close]).is_locked]
+        members = [seed, *near[keeps].tolist()]
         lag_s = np.append(0.0, found.lag_s[keeps])
         log_chance = np.append(-np.inf, found.log_chance[keeps])
         template = template_of(spectra, members, lags_s=lag_s, period_s=period_s)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from pipeline.discover.delays import are_blurred, lags_apart, together
-from pipeline.discover.matches import lags_near, match
+from pipeline.discover.matches import Matches, lags_near, match
 from pipeline.discover.shares import Carried, Reference, carried, likely, reference_of, unexplained
 from profiler.ports.fits import N_PARTS
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pipeline.discover.groups import Group
     from pipeline.discover.ports import SeenPort
     from pipeline.discover.spectra import Spectra
+    from pipeline.discover.templates import Template
 
 __all__ = ["Load", "Loads", "Screen"]
 
@@ -39,9 +40,9 @@ MATERIAL_FRAC: Final = 0.12
 leave over, and chance hardly makes it; or if it is more, and chance seldom makes it."""
 MIN_BLENDED: Final = 2
 """A blend is one of several jobs; what does as one other job is a part of it that was not recognised."""
-MAX_LEFT_FRAC: Final = 0.3
 SURE_T: Final = float(stdtrit(N_PARTS - 1, 0.975))
 """A standard error from so few parts holds the truth in 95 of 100 at so many times itself."""
+MAX_LEFT_FRAC: Final = 0.3
 """Lines of a blend of which others leave less are theirs; those of a job of its own are left nearly whole."""
 
 
@@ -60,18 +61,22 @@ class Load:
     weight: float
     error: float
     beat_bps: float | None
-    lag_s: float
     range_bps: tuple[float, float] | None
+    lag_s: float
     log_chance: float
     n_lags: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Screen:
-    """How likely each group is on each port, and its lag there; arrays of shape (n_groups, n_ports)."""
+    """How likely each group is on each port, and its lag there; arrays of shape (n_groups, n_ports).
+
+    ``accompanied`` are the ports of groups that have others.
+    """
 
     lag_s: NDArray[np.float64]
     log_chance: NDArray[np.float64]
+    accompanied: frozenset[int]
 
     def tried(self, row: int) -> list[int]:
         """Return the groups worth trying on a port, the likeliest first."""
@@ -102,6 +107,7 @@ class Loads:
         self._on_port = on_port
         self._references: dict[tuple[int, ...], Reference] = {}
         self._solved: dict[tuple[int, tuple[tuple[tuple[int, ...], float], ...]], list[Carried]] = {}
+        self._matches: dict[Template, Matches] = {}
 
     def of(self, groups: Sequence[Group]) -> list[list[Load]]:
         """Return what each port carries, in order of ports.
@@ -122,12 +128,19 @@ class Loads:
     def screened(self, groups: Sequence[Group]) -> Screen:
         """Return which groups are worth trying on each port, and at which lag."""
         rows = np.arange(len(self._ports))
-        lag_s, log_chance = np.zeros((len(groups), rows.size)), np.zeros((len(groups), rows.size))
-        for i, group in enumerate(groups):
+        matches: dict[Template, Matches] = {}
+        for group in groups:
             near_s = lags_near(group.lag_s, dt_s=self._spectra.ticks.dt_s)
-            found = match(group.template, self._spectra, rows=rows, lags_s=near_s)
-            lag_s[i], log_chance[i] = found.lag_s, found.log_chance
-        return Screen(lag_s=lag_s, log_chance=log_chance)
+            matches[group.template] = self._matches.get(group.template) or match(
+                group.template, self._spectra, rows=rows, lags_s=near_s, limit=SCREEN_LOG_CHANCE
+            )
+        self._matches = matches
+        found = [matches[group.template] for group in groups]
+        return Screen(
+            lag_s=np.array([one.lag_s for one in found]).reshape(-1, rows.size),
+            log_chance=np.array([one.log_chance for one in found]).reshape(-1, rows.size),
+            accompanied=frozenset(row for group in groups if len(group.rows) > 1 for row in group.rows),
+        )
 
     def is_blend(self, i_group: int, groups: Sequence[Group], *, screen: Screen, without: Collection[int]) -> bool:
         """Return whether a group does what several others, but for some, do together, and hardly anything else."""
@@ -156,7 +169,7 @@ class Loads:
         first = [(i, float(screen.lag_s[i, row])) for i in tried]
         found = self._carried(row, groups, first)
         at_once = {load.i_group for load in found}
-        if not any(row in group.rows and len(group.rows) > 1 for group in groups):
+        if row not in screen.accompanied:
             at_once |= {i for i in tried if screen.log_chance[i, row] <= LIKELY_LOG_CHANCE}
         more = [(i, lag_s) for i, near_s in first if i in at_once for lag_s in self._others_s(row, groups[i], near_s)]
         if not more:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pipeline.discover.spectra import Spectra
     from pipeline.discover.templates import Template
 
-__all__ = ["Matches", "agreement", "lags_near", "lags_of", "match"]
+__all__ = ["Matches", "agreement", "lags_near", "lags_of", "match", "stand_out"]
 
 LAG_STEP_TICKS: Final = 0.25
 """A lag that is half of this off costs a line at half the sampling rate less than a tenth."""
@@ -32,6 +32,10 @@ MIN_SHIFT: Final = 8
 """Shifts by so many frequencies and more take a template's lines off the job's."""
 SCREEN_Z: Final = 3.0
 """What noise alone would exceed once in 700 is looked at closely."""
+STANDS_OUT: Final = 4.0
+"""Power this many times the floor is hardly noise's: one frequency in fifty has so much."""
+MIN_OUT_FRAC: Final = 0.2
+"""A port of the job stands out of its noise at most of the job's lines; it is not looked at if at so few."""
 CHUNK: Final = 256
 """Ports that are compared at a time, so that memory stays bounded."""
 
@@ -66,9 +70,16 @@ def lags_near(lags_s: NDArray[np.float64], *, dt_s: float) -> NDArray[np.float64
 
 
 def match(
-    template: Template, spectra: Spectra, *, rows: NDArray[np.int64], lags_s: NDArray[np.float64] | None = None
+    template: Template,
+    spectra: Spectra,
+    *,
+    rows: NDArray[np.int64],
+    lags_s: NDArray[np.float64] | None = None,
+    limit: float = 0.0,
 ) -> Matches:
     """Compare a template with ports, at the lags given or at all.
+
+    Chances whose log is more than ``limit`` may be told too small, but not as small as that.
 
     Notes
     -----
@@ -79,12 +90,26 @@ def match(
     lags_s = lags_of(template.period_s, dt_s=spectra.ticks.dt_s) if lags_s is None else lags_s
     turn = np.exp(2j * np.pi * np.outer(spectra.ticks.freqs_hz[template.at], lags_s)).astype(np.complex64)
     parts = [
-        _match_some(template, spectra, rows[i : i + CHUNK], lags_s=lags_s, turn=turn)
+        _match_some(template, spectra, rows[i : i + CHUNK], lags_s=lags_s, turn=turn, limit=limit)
         for i in range(0, rows.size, CHUNK)
     ]
     lag_s, z = (np.concatenate(column) for column in zip(*parts, strict=True)) if parts else (np.zeros(0),) * 2
-    log_chance = np.minimum(0.0, np.log(_n_looks(lag_s, dt_s=spectra.ticks.dt_s)) + log_ndtr(-z))
-    return Matches(lag_s=lag_s, z=z, log_chance=log_chance)
+    return Matches(lag_s=lag_s, z=z, log_chance=_log_chance(z, lag_s, dt_s=spectra.ticks.dt_s))
+
+
+def stand_out(template: Template, spectra: Spectra, *, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which ports do something at a template's lines, whatever it is, shape (n_rows,).
+
+    Notes
+    -----
+    Cost O(n_rows * n_lines): a hundredth of that of comparing them at every lag, which most ports of other jobs need
+    not.
+    """
+    found = [
+        np.mean(spectra.power[np.ix_(rows[i : i + CHUNK], template.at)] >= STANDS_OUT, axis=1)
+        for i in range(0, rows.size, CHUNK)
+    ]
+    return np.concatenate([np.zeros(0), *found]) >= MIN_OUT_FRAC
 
 
 def agreement(
@@ -106,6 +131,12 @@ def agreement(
     return found
 
 
+def _log_chance(z: NDArray[np.float64], lag_s: NDArray[np.float64], *, dt_s: float) -> NDArray[np.float64]:
+    """Return the log of the chance of fits so good, at any of the lags up to those found."""
+    log_chance: NDArray[np.float64] = np.minimum(0.0, np.log(_n_looks(lag_s, dt_s=dt_s)) + log_ndtr(-z))
+    return log_chance
+
+
 def _n_looks(lag_s: NDArray[np.float64], *, dt_s: float) -> NDArray[np.float64]:
     """Return how many lags that tell apart were tried up to each: long ones need more evidence."""
     looks: NDArray[np.float64] = 1 + 2 * np.abs(lag_s) / dt_s
@@ -119,6 +150,7 @@ def _match_some(
     *,
     lags_s: NDArray[np.float64],
     turn: NDArray[np.complex64],
+    limit: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     seen = spectra.white[np.ix_(rows, template.at)]
     fits = ((np.conj(template.white) * seen) @ turn).real.astype(np.float64)
@@ -126,7 +158,8 @@ def _match_some(
     best = (0.5 * white_z**2 - np.log(_n_looks(lags_s, dt_s=spectra.ticks.dt_s))).argmax(axis=1)
     fit = fits[np.arange(rows.size), best]
     noise = np.full(rows.size, np.sqrt(0.5 * max(template.energy, 1e-12)))
-    close = np.flatnonzero(fit > SCREEN_Z * noise)
+    may_be = _log_chance(fit / noise, lags_s[best], dt_s=spectra.ticks.dt_s) <= limit
+    close = np.flatnonzero((fit > SCREEN_Z * noise) & may_be)
     if close.size:
         noise[close] = np.maximum(noise[close], _chance_fits(template, spectra, rows[close]))
     return lags_s[best], fit / noise

@@ -78,13 +78,16 @@ def fit_z(
     scale = np.sqrt(noise)
     white, left = own / scale, rest / scale
     power = float(np.sum(np.abs(white) ** 2))
-    each = np.arange(MIN_SHIFT, MIN_SHIFT + N_SHIFTS // 2)
-    shifts = np.concatenate((-each, each))
-    lines = np.flatnonzero(white)
-    moved = (lines + shifts[:, None]) % own.size
+    # The fit at every shift at once. Other lengths transform several times as slowly, so the rest is continued: what
+    # is shifted past one end comes back at the other.
+    reach = MIN_SHIFT + N_SHIFTS // 2
+    around = np.take(left, np.arange(-reach, left.size + reach), mode="wrap")
+    n_cells = scipy.fft.next_fast_len(around.size)
+    fits = scipy.fft.ifft(scipy.fft.fft(around, n_cells) * np.conj(scipy.fft.fft(white, n_cells)))
     # The imaginary part is the fit of a copy turned by a quarter: one as good as the other. Frequencies keep their
     # neighbours: those of a tapered line, and of tapered noise, go together.
-    chance = 0.5 * np.abs(np.sum(np.conj(white[lines]) * left[moved], axis=1)) ** 2
+    moved = np.concatenate((fits[1 : reach - MIN_SHIFT + 1], fits[reach + MIN_SHIFT : 2 * reach]))
+    chance = 0.5 * np.abs(moved) ** 2
     return share * power / float(np.sqrt(max(np.mean(chance), np.finfo(np.float64).tiny)))
 
 
