@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from profiler.refresh.agreement import agreement
 from profiler.refresh.beat import are_streams, has_partial_borders, has_place, in_streams
+from profiler.refresh.level import level_clock
 from profiler.refresh.lines import Events, clocks_near
 from profiler.refresh.wander import followed_clock
 
@@ -90,6 +91,10 @@ def near_refresh(t_s: NDArray[np.float64], delta_bytes: NDArray[np.float64], *, 
         found = [_at_its_phase(agrees, clock, seen) for agrees, clock in found]
     if max((agrees for agrees, _ in found), default=0.0) >= least:
         return _best(found, seen)
+    level = level_clock(t_s, delta_bytes)
+    if level is not None:
+        agrees, level = _at_its_phase(LEAST_SHIFTED, level, seen)
+        return level if agrees >= MIN_AGREEMENT else None
     followed = followed_clock(events, low_hz=low_hz, high_hz=high_hz)
     if followed is None or seen.agreeing(followed)[0] < SURE_AGREEMENT:
         return None

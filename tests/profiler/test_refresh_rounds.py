@@ -115,3 +115,16 @@ def test_a_clock_of_which_ticks_fall_into_the_jitter_of_polls_is_found(
     polls_s = np.arange(1, 6000) * poll_s + rng.uniform(-0.01, 0.01, 5999)
     series = _series(polls_s, _read(polls_s, np.arange(-2.0, polls_s[-1] + 2), period_s=period_s, up_s=up_s))
     assert series.refresh_s == pytest.approx(1.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(("period_s", "up_s"), [(20.0, 8.0), (20.013, 8.0), (26.3, 9.0)])
+def test_a_clock_that_ticks_about_when_polls_come_is_found_by_what_they_miss_and_see_twice(
+    period_s: float, up_s: float
+) -> None:
+    polls_s = np.arange(1.0, LENGTH_S) + np.random.default_rng(9).uniform(-0.03, 0.03, int(LENGTH_S) - 1)
+    value = _read(polls_s, np.arange(-2, LENGTH_S + 2) + 0.01, period_s=period_s, up_s=up_s)
+    assert np.diff(value).max() == pytest.approx(2 * BYTES_PER_S, rel=1e-6)
+    series = _series(polls_s, value)
+    assert series.refresh_s == pytest.approx(1.0, rel=1e-4)
+    assert np.quantile(series.rate_bps, 0.98) == pytest.approx(8 * BYTES_PER_S, rel=0.04)
+    assert _up_s(series) == pytest.approx(up_s * LENGTH_S / period_s, rel=0.04)
