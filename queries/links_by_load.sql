@@ -2,7 +2,7 @@
 -- params: n_links count = 50: how many
 -- params: since time = null: reads from this time on, in UTC or with an offset, such as 2026-11-30T08:00
 -- params: until time = null: reads up to this time, such as 2026-11-30T10:00+02:00
--- params: bin_s real = 1: time over which p99_bps is of means; 0: the reads' own windows
+-- params: bin_s bin = 1: time over which p99_bps is of means; 0: the reads' own windows
 -- returns: link_id, direction, tier, capacity_bps, layer, refresh_s, mean_bps, p99_bps, utilisation_frac,
 --   n_jobs
 -- order: utilisation_frac desc nulls last, mean_bps desc, link_id, direction

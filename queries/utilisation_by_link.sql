@@ -2,7 +2,7 @@
 -- params: link_id text = null: only this link
 -- params: since time = null: reads from this time on, in UTC or with an offset, such as 2026-11-30T08:00
 -- params: until time = null: reads up to this time, such as 2026-11-30T10:00+02:00
--- params: bin_s real = 1: time over which utilisation is a mean; 0: the reads' own windows
+-- params: bin_s bin = 1: time over which utilisation is a mean; 0: the reads' own windows
 -- returns: link_id, direction, tier, capacity_bps, layer, refresh_s, observed_s, unknown_s, mean_frac,
 --   p50_frac, p90_frac, p95_frac, p99_frac, max_frac, full_frac
 -- order: p99_frac desc nulls last, link_id, direction

@@ -23,8 +23,13 @@ __all__ = ["Parameter", "read_header", "read_parameters"]
 
 _KEY_LINE: Final = re.compile(r"-- (?P<key>purpose|params|returns|order|example): (?P<text>.*)")
 _PARAMETER: Final = re.compile(
-    r"(?P<name>\w+) (?P<type>text|integer|count|flag|real|time|list)(?: = (?P<default>\S+))?: (?P<meaning>.+)"
+    r"(?P<name>\w+) (?P<type>text|integer|count|flag|real|time|bin|list)(?: = (?P<default>\S+))?: (?P<meaning>.+)"
 )
+
+_LEAST_BIN_S: Final = 1e-6
+"""Bytes are whole: in shorter bins the rest of a division would count."""
+_MOST_BIN_S: Final = 86_400.0
+"""A day: a mean over more is no percentile of anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +78,12 @@ def _finite(text: str) -> float:
     return value
 
 
+def _bin(text: str) -> float:
+    if (value := _finite(text)) != 0 and not _LEAST_BIN_S <= value <= _MOST_BIN_S:
+        raise ValueError(text)
+    return value
+
+
 _TYPES: Final[Mapping[str, Callable[[str], Any]]] = {
     "text": str,
     "integer": int,
@@ -80,8 +91,14 @@ _TYPES: Final[Mapping[str, Callable[[str], Any]]] = {
     "flag": _flag,
     "real": _finite,
     "time": utc_text,
+    "bin": _bin,
 }
-_WORDS: Final = {"count": ", a whole number from 0 on", "flag": ", 0 or 1", "real": ", a finite number"}
+_WORDS: Final = {
+    "count": ", a whole number from 0 on",
+    "flag": ", 0 or 1",
+    "real": ", a finite number",
+    "bin": ", seconds from 1e-6 to 86400, or 0",
+}
 """What a type asks for, where its name alone does not say."""
 
 

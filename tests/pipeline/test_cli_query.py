@@ -100,6 +100,9 @@ def test_a_table_is_the_default(lake: Path, capsys: pytest.CaptureFixture[str]) 
         (["jobs_by_link", "--param", "min_jobs"], "expected NAME=VALUE"),
         (["jobs_by_link", "--param", "link_id=a", "--param", "link_id=b"], "link_id was given 'a' before"),
         (["history_by_job", "--param", "changed=7"], "expected type flag, 0 or 1"),
+        (["utilisation_by_link", "--param", "bin_s=1e-9"], "seconds from 1e-6 to 86400, or 0"),
+        (["utilisation_by_link", "--param", "bin_s=-1"], "seconds from 1e-6 to 86400, or 0"),
+        (["links_by_load", "--param", "bin_s=1e12"], "seconds from 1e-6 to 86400, or 0"),
         (["unplaced_by_link", "--param", "min_bps=nan"], "expected type real, a finite number"),
         (
             ["samples_by_series", "--param", "since=2026-11-30T10:00", "--param", "until=2026-11-30T11:00+02:00"],

@@ -78,6 +78,7 @@ def test_time_and_bytes_of_contention_are_those_of_the_bursts(lake: Lake) -> Non
     assert row["shared_s"] == pytest.approx(both_s, rel=0.03)
     assert row["over_bytes"] == pytest.approx(over_bytes, rel=0.06)
     assert row["observed_s"] == pytest.approx(DURATION_S, abs=3)
+    assert row["refresh_s"] == pytest.approx(1, rel=1e-3)
 
 
 def test_windows_are_the_ticks_that_the_profiler_rebuilds(lake: Lake) -> None:
