@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow.compute as pc
+
 from pipeline.analysis import Skipped
 from pipeline.topology import read_cluster
 
@@ -61,7 +63,9 @@ def cluster_tables(
     paths = [cluster] if isinstance(cluster, str | Path) else list(cluster)
     if not paths:
         return {}, ()
-    counted = set(store.read("series")["host"].to_pylist())
+    series = store.read("series")
+    # Hosts of captures are addresses, which no node is to be called by.
+    counted = set(series.filter(pc.not_equal(series["layer"], "capture"))["host"].to_pylist())
     found = read_cluster(*paths, at_ns=_last_sample_ns(store), counted=counted)
     return found.to_tables(), tuple(Skipped(what=omission.what, why=omission.why) for omission in found.omissions)
 

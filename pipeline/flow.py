@@ -91,7 +91,7 @@ def analyze(
         faults=measured.faults,
         n_profiled=measured.n_profiled,
         kept=measured.kept.notes,
-        skipped=(*unplaced, *(one for one in skipped if one.what not in kept)),
+        skipped=(*unplaced, *measured.foreign, *(one for one in skipped if one.what not in kept)),
     )
     store.replace_all({**known, **measured.tables, **measured.kept.merged(analysis.to_tables())})
     return analysis

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pipeline.batch import BatchOptions, OnPort, profile_ports
 from pipeline.derived import open_derived
+from pipeline.flowsums import foreign_flows, profile_flow_sums, read_flow_parts
 from pipeline.kept import KeptLinks, keep_links, keep_series
 from pipeline.meetings import Meeting, find_meetings, job_profiles, own_profiles
 from pipeline.overlaps import find_overlaps
@@ -48,6 +49,8 @@ class MeasuredJobs:
         Rows for tables ``profiles`` and ``phases``.
     kept
         What stays of the links and shifts of an earlier analysis; the meetings have none of these links.
+    foreign
+        Flows of captures that are no job's, and why.
     """
 
     ports: Sequence[Mapping[str, Any]]
@@ -59,6 +62,7 @@ class MeasuredJobs:
     n_profiled: int = 0
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     kept: KeptLinks = field(default_factory=KeptLinks)
+    foreign: tuple[Skipped, ...] = ()
 
 
 def read_ports(store: Lake, tables: Mapping[str, pa.Table] | None = None) -> list[dict[str, Any]]:
@@ -105,8 +109,12 @@ def measure_jobs(
     UsageError
         As `profile_ports`.
     """
-    ports = read_ports(store, cluster)
+    with open_derived(store, cluster) as database:
+        ports = database.run("series_by_port").to_pylist()
+        parts, foreign = read_flow_parts(database), foreign_flows(database)
     found = profile_ports(store, ports, options=batch or BatchOptions(), on_port=on_port, known=closed_shards(store))
+    sums = {one.series_id: one for one in profile_flow_sums(parts, found.files)}
+    found = replace(found, series={**found.series, **sums})
     for rows in history_tables(found.history, analysed_ns=now_ns()):
         store.append("profile_history", rows)
     kept_series = keep_series(store, found)
@@ -133,6 +141,7 @@ def measure_jobs(
         n_profiled=found.n_profiled,
         tables=tables,
         kept=kept,
+        foreign=foreign,
     )
 
 

@@ -192,6 +192,17 @@ TABLES: Final[dict[str, Table]] = {
             ),
         ),
         Table(
+            "addresses",
+            "which host, and where it is known which port, each address of the network is",
+            1,
+            (
+                _text("address", "IPv4, IPv6 or GID as captures write it, or lid and its number", nullable=False),
+                _text("host", "host that has it", nullable=False),
+                _text("device", "interface or RDMA device that has it; null: any of the host's"),
+                _text("port", "port of the device"),
+            ),
+        ),
+        Table(
             "paths",
             "links that a job's traffic takes",
             3,

@@ -3,6 +3,28 @@
 -- returns: series_id, host, device, port, direction, layer, status, period_s, period_low_s, period_high_s,
 --   confidence, n_cycles, jitter_frac, mean_bps, peak_bps, duty_frac, need_more_s, reason
 -- order: host, device, port, direction, layer, series_id
+--
+-- Sums of a job's flows of captures (view flow_parts) among them, under the port that they leave.
+with named as (
+    select
+        series_id,
+        host,
+        device,
+        port,
+        direction,
+        layer
+    from series
+    union all
+    select distinct
+        series_id,
+        host,
+        device,
+        port,
+        'transmit' as direction,
+        'capture' as layer
+    from flow_parts
+)
+
 select
     profiles.series_id,
     series.host,
@@ -23,6 +45,6 @@ select
     profiles.need_more_s,
     profiles.reason
 from profiles
-left join series on profiles.series_id = series.series_id
+left join named as series on profiles.series_id = series.series_id
 where $status is null or profiles.status = $status
 order by series.host, series.device, series.port, series.direction, series.layer, profiles.series_id

@@ -73,7 +73,9 @@ def keep_found(store: Lake, found: Discovery, *, capacity_bps: float | None) -> 
         links = own_links(found, capacity_bps=capacity_bps)
     tables = Cluster(links=links).to_tables()
     cluster = placed(found, links=links, ports=read_ports(store, {"links": tables["links"]}))
-    store.replace_all(cluster.to_tables())
+    known = cluster.to_tables()
+    known.pop("addresses")  # beats tell nothing of them
+    store.replace_all(known)
     return cluster
 
 

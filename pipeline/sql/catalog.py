@@ -21,6 +21,9 @@ __all__ = ["VIEWS", "Query", "find_query", "list_queries", "list_views", "querie
 VIEWS: Final = (
     "readings",
     "rates",
+    "address_jobs",
+    "pair_jobs",
+    "flow_parts",
     "port_series",
     "link_series",
     "series_bursts",

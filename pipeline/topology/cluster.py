@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from profiler.schema import arrow_schema
 
-__all__ = ["Cluster", "Direction", "Job", "Link", "Omission", "Path", "Pattern", "Placement"]
+__all__ = ["Address", "Cluster", "Direction", "Job", "Link", "Omission", "Path", "Pattern", "Placement"]
 
 Direction = Literal["forward", "backward"]
 """Along a link: forward is from its end ``a`` to its end ``b``."""
@@ -68,6 +68,16 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """An address of the network, and the host, and port if it is known, that has it."""
+
+    address: str
+    host: str
+    device: str | None = None
+    port: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Path:
     """A job's traffic on one direction of a link; ``weight_frac`` is in units of one rank's transmit rate."""
 
@@ -94,19 +104,21 @@ class Cluster:
     placements: tuple[Placement, ...] = ()
     paths: tuple[Path, ...] = ()
     omissions: tuple[Omission, ...] = ()
+    addresses: tuple[Address, ...] = ()
 
     def to_tables(self) -> dict[str, pa.Table]:
-        """Return the Arrow tables ``links``, ``jobs``, ``placements`` and ``paths`` of the schema."""
-        parts: dict[str, Sequence[Link | Job | Placement | Path]] = {
+        """Return the Arrow tables ``links``, ``jobs``, ``placements``, ``paths`` and ``addresses``."""
+        parts: dict[str, Sequence[Link | Job | Placement | Path | Address]] = {
             "links": self.links,
             "jobs": self.jobs,
             "placements": self.placements,
             "paths": self.paths,
+            "addresses": self.addresses,
         }
         return {name: _table(name, rows) for name, rows in parts.items()}
 
 
-def _table(name: str, rows: Sequence[Link | Job | Placement | Path]) -> pa.Table:
+def _table(name: str, rows: Sequence[Link | Job | Placement | Path | Address]) -> pa.Table:
     """Return rows column by column: a large cluster has millions of paths."""
     schema = arrow_schema(name)
     arrays = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in schema]

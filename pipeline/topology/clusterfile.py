@@ -22,19 +22,24 @@
     [[host]]
     name = "gpu01"          # as in the links
     aliases = ["node-1"]    # as elsewhere, such as in a scheduler's answer
+    addresses = {mlx5_0 = "10.0.1.1", "mlx5_1/1" = ["10.0.2.1", "::ffff:10.0.2.1"]}     # IPs and GIDs, in captures
+
+A host's addresses may also be a list, ``["10.0.1.1"]``, where the port does not matter or it has but one. A host needs
+aliases or addresses.
 """
 
 from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from pipeline.topology.addresses import read_address
 from pipeline.topology.cables import check_ends, read_cable, read_span
-from pipeline.topology.facts import Facts, KnownJob, Seat
+from pipeline.topology.facts import Facts, KnownAddress, KnownJob, Seat
 from pipeline.topology.hostlist import expand_hostlist
 from pipeline.topology.patterns import read_pattern
 from profiler.errors import BadInput
@@ -50,7 +55,7 @@ _TABLES: Final = ("link", "job", "host")
 _LINK_KEYS: Final = ("id", "a", "b", "tier", "capacity", "state", "valid_from", "valid_to")
 _JOB_KEYS: Final = ("id", "ranks", "hosts", "pattern", "start", "end")
 _RANK_KEYS: Final = ("host", "device", "port")
-_HOST_KEYS: Final = ("name", "aliases")
+_HOST_KEYS: Final = ("name", "aliases", "addresses")
 
 
 def read_cluster_file(text: str, *, path: Path) -> Facts:
@@ -79,8 +84,10 @@ def read_cluster_file(text: str, *, path: Path) -> Facts:
         job = _job(entry)
         if jobs.setdefault(job.job_id, job) is not job:
             raise BadInput(f"{entry.place}: id {job.job_id!r} is given twice; rename one")
-    aliases = {alias: name for entry in _entries(document, "host", path) for alias, name in _aliases(entry)}
-    return Facts(source=str(path), links=links, jobs=tuple(jobs.values()), aliases=aliases)
+    hosts = _entries(document, "host", path)
+    aliases = {alias: name for entry in hosts for alias, name in _aliases(entry)}
+    addresses = tuple(known for entry in hosts for known in _addresses(entry))
+    return Facts(source=str(path), links=links, jobs=tuple(jobs.values()), aliases=aliases, addresses=addresses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +187,27 @@ def _seat(entry: _Entry) -> Seat:
 
 def _aliases(entry: _Entry) -> list[tuple[str, str]]:
     _check_keys(entry.values, known=_HOST_KEYS, place=entry.place)
+    if "addresses" in entry.values and "aliases" not in entry.values:
+        return []
     return [(alias, entry.text("name")) for alias in entry.texts("aliases")]
+
+
+def _addresses(entry: _Entry) -> Iterator[KnownAddress]:
+    """Yield the addresses of a host: of each of its ports, or of the host alone."""
+    listed = entry.values.get("addresses", [])
+    by_port = listed if isinstance(listed, dict) else {"": listed}
+    for interface, value in by_port.items():
+        device, _, port = interface.partition("/")
+        texts = [value] if isinstance(value, str) else value
+        if not isinstance(texts, list):
+            raise BadInput(f'{entry.place}: addresses = {_shown(listed)}: expected a list such as ["10.0.1.1"]')
+        for text in texts:
+            address = read_address(text) if isinstance(text, str) else None
+            if address is None:
+                raise BadInput(f"{entry.place}: addresses: {_shown(text)}: expected an IP address, a GID, or 'lid 12'")
+            yield KnownAddress(
+                address=address, seat=Seat(host=entry.text("name"), device=device, port=port), place=entry.place
+            )
 
 
 def _shown(value: object) -> str:

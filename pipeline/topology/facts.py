@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pipeline.topology.cluster import Link, Omission, Pattern
 
-__all__ = ["Facts", "KnownJob", "Seat"]
+__all__ = ["Facts", "KnownAddress", "KnownJob", "Seat"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +22,15 @@ class Seat:
 
     def __str__(self) -> str:
         return f"{self.host}:{self.device or '*'}" + (f"/{self.port}" if self.port else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownAddress:
+    """An address as captures write it, where it is, and where the file says so."""
+
+    address: str
+    seat: Seat
+    place: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,3 +59,4 @@ class Facts:
     jobs: tuple[KnownJob, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     omissions: tuple[Omission, ...] = ()
+    addresses: tuple[KnownAddress, ...] = ()

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.topology.addresses import place_addresses
 from pipeline.topology.cluster import Cluster, Direction, Job, Omission
 from pipeline.topology.documents import KINDS, read_facts
 from pipeline.topology.placing import PlacedJob, place_job
@@ -55,6 +56,7 @@ def read_cluster(*paths: str | Path, at_ns: int | None = None, counted: Collecti
     aliases, lost_aliases = unite_aliases(parts)
     links, aliases = rename_nodes(links, counted, aliases=aliases)
     sockets = Sockets(links, aliases=aliases)
+    addresses, lost_addresses = place_addresses(parts, sockets, aliases=aliases)
     found = [place_job(job, sockets) for job in jobs]
     placed = [one for one in found if isinstance(one, PlacedJob)]
     router = Router(links, hosts={rank.host for one in placed for rank in one.ranks})
@@ -65,10 +67,12 @@ def read_cluster(*paths: str | Path, at_ns: int | None = None, counted: Collecti
         jobs=tuple(_job(one) for one, _ in routed),
         placements=tuple(rank for one, _ in routed for rank in one.ranks),
         paths=tuple(path for job_id, load in _in_order(routed) for path in paths_of(job_id, load)),
+        addresses=addresses,
         omissions=(
             *(omission for part in parts for omission in part.omissions),
             *lost_links,
             *lost_aliases,
+            *lost_addresses,
             *lost_jobs,
             *(one for one in found if isinstance(one, Omission)),
             *(omission for one in placed for omission in one.omissions),

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+OF_CAPTURES = {"flows_by_job", "address_jobs", "pair_jobs", "flow_parts"}
+"""Without rows here, and not without in ``test_flows_to_jobs.py``."""
+
+
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Two jobs at 300 Mbit/s for 100 of 250 ms over a 400 Mbit/s trunk for 20 s, B 50 ms after A."""
@@ -55,7 +59,7 @@ def test_columns_and_order_are_those_of_the_header(query: Query, database: Datab
 @pytest.mark.parametrize("query", list_queries(), ids=lambda query: query.name)
 def test_the_order_is_total(query: Query, database: Database) -> None:
     rows = database.run(query.name).select(ordering(query)).to_pylist()
-    assert rows, "a query without rows proves nothing"
+    assert rows or query.name in OF_CAPTURES, "a query without rows proves nothing"
     assert len({tuple(row.values()) for row in rows}) == len(rows)
 
 
@@ -70,7 +74,7 @@ def test_no_column_is_of_a_type_that_json_lacks(query: Query, database: Database
 def test_columns_of_a_view_are_those_of_its_header(query: Query, database: Database) -> None:
     rows = database.sql(f"from {query.name}")
     assert tuple(rows.column_names) == query.returns
-    assert rows.num_rows > 0
+    assert rows.num_rows > 0 or query.name in OF_CAPTURES
 
 
 def test_queries_do_not_depend_on_the_order_of_rows(database: Database, tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ def test_a_cluster_file_becomes_the_tables_of_the_lake(tmp_path: Path) -> None:
         "jobs": 2,
         "placements": 4,
         "paths": 12,
+        "addresses": 0,
     }
     assert all(table.schema.equals(arrow_schema(name)) for name, table in tables.items())
     assert tables["links"]["capacity_bps"].to_pylist() == [400e6, 800e6, 800e6, 800e6, 800e6]

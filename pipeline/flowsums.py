@@ -1,0 +1,122 @@
+"""`profile_flow_sums`: what each rank sends as a capture saw it, the sum of its job's flows, profiled."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pipeline.analysis import Skipped
+from pipeline.batch import SeriesProfile
+from pipeline.batch.compute import port_rate
+from profiler.batch.outcome import profile_or_reason
+from profiler.schema import Flag
+from profiler.store import Counter
+from profiler.store.counters import read_counters
+from profiler.units import format_count
+
+if TYPE_CHECKING:
+    from pipeline.batch import SampleFile
+    from pipeline.sql.database import Database
+
+__all__ = ["foreign_flows", "profile_flow_sums", "read_flow_parts", "summed"]
+
+SUM_SAMPLES: Final = 2**20
+"""Bins of a sum that are profiled, the newest: 17 minutes of the default width."""
+
+_NO_ADDRESSES: Final = (
+    'no address is known: give a cluster file with those of hosts or their ports, [[host]] addresses = ["10.0.1.1"]'
+)
+
+
+def read_flow_parts(database: Database) -> list[dict[str, Any]]:
+    """Return the rows of view ``flow_parts`` of ports that nothing else counts."""
+    statement = (
+        "from flow_parts where series_id in (select port_series.series_id from port_series) order by series_id, part_id"
+    )
+    rows: list[dict[str, Any]] = database.sql(statement).to_pylist()
+    return rows
+
+
+def foreign_flows(database: Database) -> tuple[Skipped, ...]:
+    """Return the flows that are no job's, by reason, with their bytes; none if no job is known."""
+    if not database.sql("from jobs limit 1").num_rows:
+        return ()
+    has_addresses = bool(database.sql("from addresses limit 1").num_rows)
+    return tuple(
+        Skipped(
+            what=f"{format_count(row['n_flows'], 'flow')} of captures, {row['bytes']} bytes",
+            why=row["reason"] if has_addresses else _NO_ADDRESSES,
+        )
+        for row in database.run("flows_by_job").to_pylist()
+        if row["job_id"] is None
+    )
+
+
+def profile_flow_sums(parts: Iterable[Mapping[str, Any]], files: Sequence[SampleFile]) -> list[SeriesProfile]:
+    """Profile the sums of flows.
+
+    Parameters
+    ----------
+    parts
+        Rows of view ``flow_parts``.
+    files
+        The sample files that can be read.
+
+    Raises
+    ------
+    LakeError
+        If a file is damaged after all.
+    """
+    groups: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for part in parts:
+        groups[part["series_id"]].append(part)
+    return [_profile(series_id, group, files) for series_id, group in groups.items()]
+
+
+def summed(counters: Sequence[Counter]) -> Counter:
+    """Return the sum of bins: in each, what all that were seen in it moved.
+
+    A capture sees all flows at its point, so a flow that has no bin moved nothing; a time is unknown only where no flow
+    has a bin that covers it.
+    """
+    t_ns = np.unique(np.concatenate([counter.t_ns for counter in counters]))[-SUM_SAMPLES:]
+    total = np.zeros(t_ns.size)
+    n_covering = np.zeros(t_ns.size + 1, dtype=np.int64)
+    for counter in counters:
+        total += np.interp(t_ns, counter.t_ns, np.cumsum(counter.value, dtype=np.float64))
+        known = np.flatnonzero((counter.flags[1:] & np.uint16(Flag.MISSED)) == 0)
+        np.add.at(n_covering, np.searchsorted(t_ns, counter.t_ns[known], side="right"), 1)
+        np.add.at(n_covering, np.searchsorted(t_ns, counter.t_ns[known + 1], side="right"), -1)
+    is_known = np.cumsum(n_covering)[:-1] > 0
+    is_known[0] = False
+    return Counter(
+        t_ns=t_ns,
+        value=np.rint(np.diff(total, prepend=total[:1])).astype(np.int64),
+        flags=np.where(is_known, np.uint16(Flag.NONE), np.uint16(Flag.MISSED)),
+        epoch=np.zeros(t_ns.size, dtype=np.int32),
+    )
+
+
+def _profile(series_id: int, parts: Sequence[Mapping[str, Any]], files: Sequence[SampleFile]) -> SeriesProfile:
+    ids = [part["part_id"] for part in parts]
+    held = [file for file in files if not file.n_rows.keys().isdisjoint(ids)]
+    n_rows = sum(sum(file.n_rows.values()) for file in held)
+    found = read_counters([file.path for file in held], ids, kinds=dict.fromkeys(ids, "delta"), n_rows=n_rows)
+    counters = [counter for _, counter in found if counter.t_ns.size]
+    names = {name: parts[0][name] for name in ("host", "device", "port")}
+    port = names | {"direction": "transmit", "layer": "capture", "kind": "delta", "raw_scale": 1.0}
+    rate, _ = port_rate(port | {"width_bits": None, "capacity_bps": None}, summed(counters or [_EMPTY]))
+    return SeriesProfile(
+        series_id=series_id,
+        profile=profile_or_reason(rate),
+        from_ns=int(rate.edges_ns[0]) if rate.edges_ns.size else None,
+        to_ns=int(rate.edges_ns[-1]) if rate.edges_ns.size else None,
+    )
+
+
+_EMPTY: Final = Counter(
+    t_ns=np.zeros(0, np.int64), value=np.zeros(0, np.int64), flags=np.zeros(0, np.uint16), epoch=np.zeros(0, np.int32)
+)
