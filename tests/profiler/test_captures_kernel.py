@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -198,6 +199,39 @@ def test_damaged_cache_is_not_run(tmp_path: Path, damage: object) -> None:
 
     assert machine_code._read(path) is None
     assert [found.name for found in tmp_path.iterdir()] == ["kernel.o"]
+
+
+@pytest.mark.parametrize("mode", [0o775, 0o777, 0o1777])
+def test_code_of_a_folder_that_others_can_write_is_not_run(
+    tmp_path: Path, mode: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "offbeat" / "kernel.o"
+    machine_code._write(path, b"code")
+    assert machine_code._read(path) == b"code"
+    assert caplog.messages == []
+
+    path.parent.chmod(mode)
+
+    assert machine_code._read(path) is None
+    machine_code._write(path, b"code")
+    assert "others can write it" in caplog.text
+
+
+def test_code_that_is_no_file_of_this_user_alone_is_not_run(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.o"
+    machine_code._write(path, b"code")
+    (tmp_path / "link.o").symlink_to(path)
+    os.mkfifo(tmp_path / "pipe.o")
+    assert machine_code._read(tmp_path / "link.o") is None
+    assert machine_code._read(tmp_path / "pipe.o") is None
+
+    path.chmod(0o666)
+    assert machine_code._read(path) is None
+
+    path.chmod(0o600)
+    if os.geteuid() == 0:
+        os.chown(path, 65534, -1)
+        assert machine_code._read(path) is None
 
 
 def test_cache_that_cannot_be_written_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

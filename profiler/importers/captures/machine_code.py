@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import logging
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Callable
@@ -25,6 +27,9 @@ __all__ = ["Kernel", "load_kernel"]
 Kernel = Callable[[int, int, int, int], int]
 """Takes addresses of bytes and words, the first byte and the one past the last; returns where the walk ended."""
 
+_log = logging.getLogger(__name__)
+
+_NOT_KEPT: Final = "%s: %s, so the reader of captures is compiled in each run; set %s to a folder of yours alone"
 _SYMBOL: Final = "offbeat_captures"
 _FOLDER_VARIABLE: Final = "OFFBEAT_CACHE_DIR"
 _ROOT: Final = Path(__file__).parent
@@ -97,29 +102,55 @@ def _cache_folder() -> Path:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return the object code that is cached, None if there is none that is whole and of this user."""
+    """Return the object code that is cached, None if there is none that is whole.
+
+    It will be run, so it counts only if nobody but this user and root can have put it there: what is looked at is the
+    open folder and file, since a path can mean another between a look and the next.
+    """
     try:
-        if path.stat().st_uid not in (os.geteuid(), 0):
-            return None
-        content = path.read_bytes()
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         return None
+    try:
+        content = _own_file(path.name, folder=folder) if _is_ours(folder) else b""
+    except OSError:
+        return None
+    finally:
+        os.close(folder)
     digest, code = content[:32], content[32:]
     return code if hashlib.sha256(code).digest() == digest else None
 
 
+def _own_file(name: str, *, folder: int) -> bytes:
+    """Return what a file of a folder holds, nothing if others can write it."""
+    # A pipe in its place must not be waited for.
+    with os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder), "rb") as file:
+        return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and _is_ours(file.fileno()) else b""
+
+
+def _is_ours(descriptor: int) -> bool:
+    """Return whether this user or root owns what is open, and no other user can write it."""
+    found = os.fstat(descriptor)
+    return found.st_uid in (os.geteuid(), 0) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
 def _write(path: Path, code: bytes) -> None:
-    """Cache object code under its digest; where that cannot be, the next run compiles it again."""
+    """Cache object code under its digest; where that cannot be, the next run compiles it again, and it is said."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
             file.write(hashlib.sha256(code).digest() + code)
-    except OSError:
+    except OSError as error:
+        _log.warning(_NOT_KEPT, path.parent, error.strerror, _FOLDER_VARIABLE)
         return
     try:
         Path(file.name).replace(path)
-    except OSError:
+    except OSError as error:
         Path(file.name).unlink(missing_ok=True)
+        _log.warning(_NOT_KEPT, path.parent, error.strerror, _FOLDER_VARIABLE)
+        return
+    if _read(path) is None:
+        _log.warning(_NOT_KEPT, path.parent, "others can write it", _FOLDER_VARIABLE)
 
 
 def _compile(machine: llvm.TargetMachine) -> bytes:
