@@ -124,6 +124,7 @@ def _repeats() -> list[Trap]:
     datagrams = [_forth(UD_SEND, psn, 4) for psn in (3, 3, 3)]
     notified = [_forth(WRITE_MIDDLE, 1, MTU), _back(CNP, 0), _back(CNP, 0), _forth(WRITE_MIDDLE, 2, MTU)]
     return [
+        *_far_back(),
         trap_of("rocev2-go-back-n", sent(*back_n), n_retransmits=3),
         trap_of("rocev2-sequence-numbers-wrap", sent(*wrapped)),
         trap_of("rocev2-repeats-after-the-wrap", sent(*wrapped_twice), n_retransmits=3),
@@ -132,6 +133,30 @@ def _repeats() -> list[Trap]:
         trap_of("rocev2-other-pair-same-numbers", sent(_forth(WRITE_MIDDLE, 7, 4), other_pair)),
         trap_of("rocev2-datagrams-have-no-repeats", sent(*datagrams)),
         trap_of("rocev2-congestion-notifications", sent(*notified), n_cnps=2),
+    ]
+
+
+def _far_back() -> list[Trap]:
+    """Return jumps back beyond what the reader remembers number by number."""
+    numbers = {
+        "rocev2-go-back-1000": ([*range(2000), *range(1000, 2100)], 1000),
+        "rocev2-go-back-before-the-capture": ([*range(2000, 2900), *range(1900, 3000)], 900),
+        "rocev2-go-back-1000-twice": ([*range(1500), *range(500, 1500), *range(500, 1600)], 2000),
+        "rocev2-new-connection-starts-lower": ([*range(9_000_000, 9_000_100), *range(5_000_000, 5_001_000)], 0),
+        "rocev2-new-connection-starts-higher": (
+            [*range(100), *range(7_000_000, 7_000_900), *range(7_000_300, 7_000_950)],
+            600,
+        ),
+        "rocev2-new-connection-goes-back": (
+            [*range(9_000_000, 9_000_700), *range(5_000_000, 5_001_500), *range(5_000_300, 5_001_600)],
+            1200,
+        ),
+        "rocev2-first-of-a-new-connection-comes-twice": ([*range(9_000_000, 9_000_100), 5, *range(5, 50)], 1),
+        "rocev2-late-and-new": ([*range(100), *range(101, 900), 100, *range(900, 950)], 0),
+    }
+    return [
+        trap_of(name, sent(*(_forth(WRITE_MIDDLE, psn, 64) for psn in psns)), n_retransmits=n_retransmits)
+        for name, (psns, n_retransmits) in numbers.items()
     ]
 
 

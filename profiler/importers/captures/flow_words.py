@@ -15,6 +15,7 @@ __all__ = [
     "FRAGMENT_SLOTS",
     "FRAGMENT_WORDS",
     "LAST",
+    "LATE",
     "NEWEST",
     "N_STRANGE",
     "PACKETS",
@@ -27,6 +28,7 @@ __all__ = [
     "ROW_WORDS",
     "SEEN",
     "SEEN_WORDS",
+    "SPAN",
     "STRANGER_WORDS",
 ]
 
@@ -44,8 +46,12 @@ RDMA_WORDS: Final = 32
 """Eight counts of packets, one a class of `opcodes`, and"""
 READ_BYTES, REPEATED = 8, 9
 """Payload that answers a READ, and packets whose sequence number (PSN) came before."""
+SPAN: Final = 10
+"""Two words, of requests and of answers: how far back from the newest number the flow has sent, in numbers."""
 NEWEST: Final = 12
 """Two words, of requests and of answers: the newest number plus one, 0 before the first."""
+LATE: Final = 14
+"""Two words: the last number that was too old for the bitmap, plus one, doubled; odd if it was counted."""
 SEEN: Final = 16
 """Two bitmaps of the newest 512 numbers."""
 SEEN_WORDS: Final = 8
