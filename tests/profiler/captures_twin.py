@@ -22,6 +22,7 @@ NS_PER_S: Final = 10**9
 TIMES_NS: Final = range(1 - 2**63, 2**63)
 """Those that can be stored; the least number of 64 bits stands for none."""
 LARGEST_PACKET_BYTES: Final = 262_144
+LONGEST_ON_WIRE: Final = 2**20
 LARGEST_BLOCK_BYTES: Final = 64 << 20
 CLASSIC: Final = {0xA1B2C3D4: (1000, 16), 0xA1B23C4D: (1, 16), 0xA1B2CD34: (1000, 24)}
 """Nanoseconds a tick, and bytes of a record's header."""
@@ -130,7 +131,7 @@ def _records(data: bytes, order: Order) -> Iterator[_Packet]:
         seconds, fraction, captured, wire = (_u32(data, at + 4 * i, order) for i in range(4))
         if captured > LARGEST_PACKET_BYTES or at + n_header + captured > len(data):
             raise _DamageError(at)
-        yield _Packet(wire, seconds * NS_PER_S + fraction * ns_per_tick, link)
+        yield _Packet(captured if wire > LONGEST_ON_WIRE else wire, seconds * NS_PER_S + fraction * ns_per_tick, link)
         at += n_header + captured
 
 
@@ -206,7 +207,7 @@ def _packet(kind: int, body: bytes, at: int, section: _Section) -> _Packet:
         t_ns = interface.t_ns(words[1] << 32 | words[2])
     if captured > min(LARGEST_PACKET_BYTES, len(body) - n_header):
         raise _DamageError(at)
-    return _Packet(wire, t_ns, interface.link)
+    return _Packet(captured if wire > LONGEST_ON_WIRE else wire, t_ns, interface.link)
 
 
 def _u32(data: bytes, at: int, order: Order) -> int:

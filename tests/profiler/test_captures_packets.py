@@ -9,7 +9,20 @@ import pytest
 
 from profiler.importers.captures.reader import CaptureReader
 from profiler.importers.sink import MemorySink
-from tests.profiler.frames import ROCE_PORT, bth, ethernet, ipv4, ipv6, pcap, ports
+from tests.profiler.frames import (
+    ROCE_PORT,
+    bth,
+    ethernet,
+    interface,
+    ipv4,
+    ipv6,
+    old_packet,
+    option,
+    packet,
+    pcap,
+    ports,
+    section,
+)
 
 V4 = ("10.0.0.1", "10.0.0.2")
 V6 = ("fd00::1", "fd00::2")
@@ -142,3 +155,50 @@ def test_what_is_not_ip_keeps_its_bytes_without_addresses(frame: bytes) -> None:
 
 def test_unknown_link_type_keeps_its_bytes_without_addresses() -> None:
     assert flow_of(ethernet(ipv4(TCP, V4, proto=6), IPV4), link=147) == NOTHING
+
+
+LONG = ethernet(ipv4(ports(1000, 2000, bytes(40)), V4, proto=6), IPV4)
+
+
+@pytest.mark.parametrize("wire", [2**20 + 1, 2**32 - 1])
+@pytest.mark.parametrize("kind", ["pcap", "pcapng", "pcapng of old blocks"])
+def test_length_on_the_wire_that_no_packet_has_is_damage_and_what_was_captured_counts(wire: int, kind: str) -> None:
+    head = section() + interface()
+    data = {
+        "pcap": pcap([(1, 0, LONG, wire), (1, 0, LONG, 9000)]),
+        "pcapng": head + packet(LONG, ticks=1, wire=wire) + packet(LONG, ticks=1, wire=9000),
+        "pcapng of old blocks": head + old_packet(LONG, ticks=1, wire=wire) + old_packet(LONG, ticks=1, wire=9000),
+    }[kind]
+    sink = MemorySink()
+    coverage = CaptureReader("made", sink, host=None, bin_ns=1_000_000, by="pair").read(iter([data]))
+
+    assert coverage.totals["wire_bytes"] == sink.flows[0]["bytes"].to_pylist()[0] == len(LONG) + 9000
+    assert [(note.what, note.why.split(":")[0]) for note in coverage.skipped] == [
+        ("packets (1)", "damaged, longer on the wire than any packet can be")
+    ]
+
+
+def test_super_packet_that_a_card_is_to_cut_is_no_damage() -> None:
+    coverage = CaptureReader("made", MemorySink(), host=None, bin_ns=1_000_000, by="pair").read(
+        iter([pcap([(1, 0, LONG, 8 * 65_535 + 14)])])
+    )
+
+    assert coverage.totals["wire_bytes"] == 8 * 65_535 + 14
+    assert not coverage.skipped
+
+
+def test_two_interfaces_of_one_name_in_a_section_are_two_places_and_the_same_two_in_the_next() -> None:
+    names = (b"eth0", b"eth0", b"eth0#2", b"eth1")
+    part = b"".join(
+        (
+            section(),
+            *(interface(option(2, name)) for name in names),
+            *(packet(LONG, ticks=number, number=number) for number in range(len(names))),
+        )
+    )
+    sink = MemorySink()
+    CaptureReader("made", sink, host="h", bin_ns=1_000_000, by="pair").read(iter([part + part]))
+
+    assert sink.flows[0]["packets"].to_pylist() == [2, 2, 2, 2]
+    assert len(set(sink.flows[0]["flow_id"].to_pylist())) == len(names)
+    assert {series.port for series, *_ in sink.counters()} == {"h:eth0", "h:eth0#2", "h:eth0#2#2", "h:eth1"}

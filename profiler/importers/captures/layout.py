@@ -39,6 +39,7 @@ __all__ = [
     "N_CARRIED",
     "N_COLUMNS",
     "N_EMPTY",
+    "N_ENDLESS",
     "N_FLOWS",
     "N_FRAGMENTS",
     "N_INTERFACES",
@@ -158,4 +159,6 @@ STRIPE_BYTES: Final = 32
 """Bytes that they take at a time."""
 N_EMPTY: Final = 76
 """Packets of no bytes, neither captured nor on the wire."""
+N_ENDLESS: Final = 77
+"""Packets longer on the wire than any can be, of which only what was captured counts."""
 N_STATE: Final = 80

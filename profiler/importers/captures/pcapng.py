@@ -55,6 +55,8 @@ class PcapngWalk:
         self._memory = memory
         self._order = "<"
         self._n_interfaces = 0
+        self._n_named: dict[str, int] = {}
+        self._taken: set[str] = set()
         self._interfaces = np.zeros((16, INTERFACE_WORDS), dtype=np.int64)
         self._n_dropped: dict[tuple[int, int], int] = {}
         self._n_sections = 0
@@ -127,12 +129,13 @@ class PcapngWalk:
             raise BadInput(f"byte {at}: a section header whose two lengths differ: damaged there")
         window.take(size)
         self._order, self._n_interfaces = order, 0
+        self._n_named, self._taken = {}, set()
         self._n_sections += 1
 
     def _add(self, interface: Interface) -> None:
         if self._n_interfaces == len(self._interfaces):
             self._interfaces = np.concatenate((self._interfaces, np.zeros_like(self._interfaces)))
-        label = interface.name or (str(self._n_interfaces) if self._n_interfaces else "")
+        label = self._label(interface.name or (str(self._n_interfaces) if self._n_interfaces else ""))
         self._interfaces[self._n_interfaces] = (
             interface.clock,
             np.uint64(interface.unit).astype(np.int64),
@@ -142,3 +145,12 @@ class PcapngWalk:
             self.labels.setdefault(label, len(self.labels)),
         )
         self._n_interfaces += 1
+
+    def _label(self, name: str) -> str:
+        """Return what stands for an interface: merged captures of two hosts have two of one name in a section."""
+        label = name
+        while label in self._taken:
+            self._n_named[name] = self._n_named.get(name, 1) + 1
+            label = f"{name}#{self._n_named[name]}"
+        self._taken.add(label)
+        return label

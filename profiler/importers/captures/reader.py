@@ -190,6 +190,8 @@ class CaptureReader:
         yield "packets", totals["unknown_packets"], "of kinds in which no addresses were found: counted in bytes"
         yield "packets", int(state[layout.N_CARRIED]), "a fraction of a second of a second or more: carried over"
         yield "packets", int(state[layout.N_OVERLONG]), "more captured than there was: the length on the wire counts"
+        n_endless = int(state[layout.N_ENDLESS])
+        yield "packets", n_endless, "damaged, longer on the wire than any packet can be: what was captured counts"
         yield "packets", int(state[layout.N_EMPTY]), "no bytes on the wire: zeros in the file look so"
         yield "fragments", self._strangers.n_without_first, "the first one never came: a flow without ports"
         yield "bytes", self._bins.moved_bytes, "packets far out of order: counted in a later bin"

@@ -11,6 +11,7 @@ __all__ = [
     "INTERFACE_BLOCK",
     "LARGEST_BLOCK_BYTES",
     "LARGEST_PACKET_BYTES",
+    "LARGEST_WIRE_BYTES",
     "MORE",
     "OLD_PACKET_BLOCK",
     "PACKET_BLOCK",
@@ -29,5 +30,7 @@ INTERFACE_BLOCK, OLD_PACKET_BLOCK, SIMPLE_PACKET_BLOCK, STATISTICS_BLOCK, PACKET
 
 LARGEST_PACKET_BYTES: Final = 262_144
 """tcpdump's and Wireshark's limit; a longer record is no packet but damage."""
+LARGEST_WIRE_BYTES: Final = 1 << 20
+"""Longest that a packet can have been: twice what Linux puts together before a card cuts it (``GSO_MAX_SIZE``)."""
 LARGEST_BLOCK_BYTES: Final = 64 << 20
 SMALLEST_BLOCK_BYTES: Final = 12

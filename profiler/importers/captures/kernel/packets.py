@@ -11,6 +11,7 @@ from profiler.importers.captures.layout import (
     CAPTURED,
     KEY,
     N_EMPTY,
+    N_ENDLESS,
     N_OVERLONG,
     N_STRANGERS,
     NUMBER,
@@ -19,6 +20,7 @@ from profiler.importers.captures.layout import (
     STRANGERS_AT,
     WIRE,
 )
+from profiler.importers.captures.statuses import LARGEST_WIRE_BYTES
 
 __all__ = ["take_packet"]
 
@@ -27,6 +29,9 @@ __all__ = ["take_packet"]
 def take_packet(data: Bytes, words: Words) -> None:
     """Take the packet at hand."""
     words[NUMBER] += 1
+    if words[WIRE] > LARGEST_WIRE_BYTES:
+        words[N_ENDLESS] += 1
+        words[WIRE] = words[CAPTURED]
     if words[CAPTURED] > words[WIRE]:
         words[N_OVERLONG] += 1
     if words[WIRE] == 0:
