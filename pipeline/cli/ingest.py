@@ -116,6 +116,8 @@ def _follow(files: list[str], *, lake: Path, options: Options, output: Format) -
     from profiler.importers import IngestReport, follow
     from profiler.record import stop_on_signals
 
+    if options.packets is not None:
+        raise UsageError("--packets: not with --follow, which keeps no packets; ingest the file once it is written")
     if len(files) != 1:
         raise UsageError(f"--follow: one capture at a time, {len(files)} were given")
     note(f"offbeat: following {files[0]}; Ctrl-C ends it")

@@ -40,6 +40,15 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+def test_packets_of_a_capture_that_is_followed_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.pcap").write_bytes(pcap([(1, 0, FRAME, 100)]))
+    asked = ["ingest", str(tmp_path / "c.pcap"), "--lake", str(tmp_path / "lake"), "--follow"]
+
+    assert main([*asked, "--packets", str(tmp_path / "pk")]) == 2
+    assert "--packets: not with --follow" in capsys.readouterr().err
+    assert not (tmp_path / "lake").exists()
+
+
 def test_table_of_what_was_read_is_on_stdout(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ingest", str(table), "--lake", str(tmp_path / "lake")]) == 0
     streams = capsys.readouterr()
