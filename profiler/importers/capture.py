@@ -38,10 +38,14 @@ def _window(source: Input) -> ByteWindow:
     return ByteWindow(source.pieces())
 
 
-def _write_packets(source: Input, path: Path) -> None:
+def _write_packets(source: Input, folder: Path) -> None:
+    from profiler.importers.captures.packet_files import missing_file
     from profiler.importers.captures.packet_rows import write_packets
 
-    write_packets(_window(source), path)
+    digest = _digest(source.path)
+    path = missing_file(folder, source.stem, digest=digest)
+    if path is not None:
+        write_packets(_window(source), path, digest=digest)
 
 
 def _digest(path: Path) -> str:

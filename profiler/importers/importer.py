@@ -100,7 +100,7 @@ class Importer:
     digest
         Tells the content of an input that is a file.
     write_packets
-        Writes a row a packet to a new file; None where an input has no packets.
+        Writes a row a packet to a file in a folder, unless one has them; None where an input has no packets.
     """
 
     name: str

@@ -181,12 +181,12 @@ def _recording(source: Input, importer: Importer, options: Options) -> Recording
 
 
 def _with_packets(report: InputReport, source: Input, importer: Importer, *, folder: Path | None) -> InputReport:
-    """Write the packets of a capture to a file of their own, whether or not the lake held it already."""
+    """Write the packets of a capture to a file of their own, unless there is one, also where the lake held it."""
     if folder is None or importer.write_packets is None or report.status == "failed":
         return report
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        importer.write_packets(source, folder / f"{source.stem}.packets.parquet")
+        importer.write_packets(source, folder)
     except OSError as error:
         message = f"{folder}: {error.strerror or error}; name another folder for packets"
     except BadInput as error:

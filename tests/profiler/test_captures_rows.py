@@ -16,6 +16,7 @@ from profiler.store import Lake
 from tests.profiler.frames import ROCE_PORT, ethernet, interface, ipv4, pcap, ports, section, simple_packet
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 ENDS = ("10.0.0.1", "10.0.0.2")
@@ -95,5 +96,32 @@ def test_packets_are_written_on_request_also_of_a_capture_that_the_lake_holds(tm
 
     assert first.status == "already there"
     assert pq.read_table(tmp_path / "out" / "c.packets.parquet")["wire_bytes"].to_pylist() == [60]
-    assert again.status == "partial"
-    assert "exists" in again.message
+    assert (again.status, again.is_faulty) == ("already there", False)
+
+
+def test_captures_of_one_name_have_a_file_each_and_foreign_files_stay(tmp_path: Path) -> None:
+    sizes = {"d1": 60, "d2": 70, "d3": 80}
+    for name, wire in sizes.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.pcap").write_bytes(pcap([(1, 0, TCP, wire)]))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "x.packets.parquet").write_bytes(b"mine")
+    lake, options = Lake.open(tmp_path / "lake", create=True), Options(packets=tmp_path / "out")
+
+    for status in ("read", "already there"):
+        reports = ingest(*(tmp_path / name for name in sizes), lake=lake, options=options).inputs
+        assert [report.status for report in reports] == [status] * 3
+
+    assert (tmp_path / "out" / "x.packets.parquet").read_bytes() == b"mine"
+    written = sorted((tmp_path / "out").glob("x-*.packets.parquet"))
+    assert sorted(pq.read_table(path)["wire_bytes"].to_pylist() for path in written) == [[60], [70], [80]]
+
+
+def test_ctrl_c_leaves_no_half_file_of_packets(tmp_path: Path) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield pcap([(1, 0, TCP, 60)])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_packets(ByteWindow(pieces()), tmp_path / "p.parquet")
+    assert not list(tmp_path.iterdir())

@@ -13,6 +13,7 @@ from profiler.importers.captures.layout import N_KEY, UNTIMED
 from profiler.importers.captures.memory import KernelMemory
 from profiler.importers.captures.names import read_name
 from profiler.importers.captures.opcodes import CLASSES, opcode_table
+from profiler.importers.captures.packet_files import DIGEST_KEY
 from profiler.importers.captures.strangers import Strangers
 from profiler.importers.captures.walks import Walk
 
@@ -56,7 +57,7 @@ flow; of RDMA the opcode, its class and the packet sequence number. Null where a
 _NUMBER, _TIME, _WIRE, _CAPTURED, _FLOW, _OPCODE, _PSN, _PAYLOAD = range(8)
 
 
-def write_packets(window: ByteWindow, path: Path) -> int:
+def write_packets(window: ByteWindow, path: Path, *, digest: str = "") -> int:
     """Write a row for every sound packet of a capture; return how many there were.
 
     A fragment that came before the first one of its datagram stands where that came; elsewhere rows are in order.
@@ -67,6 +68,8 @@ def write_packets(window: ByteWindow, path: Path) -> int:
         The capture.
     path
         The file to write; it must not be there.
+    digest
+        Of the capture, to be told by the file; see `profiler.importers.captures.packet_files`.
 
     Raises
     ------
@@ -74,14 +77,15 @@ def write_packets(window: ByteWindow, path: Path) -> int:
         If the file is there or cannot be written, or what is read is no capture. Damage behind the first packet is
         no error: `profiler.importers.captures.reader` tells of it.
     """
+    schema = PACKET_SCHEMA.with_metadata({DIGEST_KEY: digest.encode()})
     try:
-        with path.open("xb") as file, pq.ParquetWriter(file, PACKET_SCHEMA, compression="zstd") as writer:
+        with path.open("xb") as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
             return _write(window, writer)
     except FileExistsError as error:
         raise BadInput(f"{path}: exists; name another folder for packets, or remove it") from error
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror or error}; name another folder") from error
-    except BadInput:
+    except (BadInput, KeyboardInterrupt):
         path.unlink(missing_ok=True)
         raise
 
