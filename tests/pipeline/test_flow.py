@@ -249,7 +249,9 @@ def test_real_jobs_meet_when_unmanaged_and_hardly_when_paced(rig: dict[str, tupl
         with open_lake(lake.root) as database:
             shared[name] = database.run("contention_by_link").to_pylist()[0]["shared_frac"]
         truth = json.loads((RIG / f"{name}.truth.json").read_text())
-        assert shared[name] == pytest.approx(together_frac(truth), abs=0.07)
+        # The log takes waiting within an all-reduce for communicating, in which a port moves nothing.
+        assert shared[name] == pytest.approx(together_frac(truth), abs=0.08)
+        assert shared[name] < together_frac(truth)
     assert shared["free"] > 10 * shared["paced"]
 
 
