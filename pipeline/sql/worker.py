@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as NotYet
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -42,6 +42,17 @@ class Worker:
             When the query has been stopped after Ctrl-C.
         """
         running = self._pool.submit(function)
+        try:
+            return self._await(running, on_progress=on_progress)
+        except KeyboardInterrupt:
+            self._end(running)
+            raise
+
+    def close(self) -> None:
+        """End the thread."""
+        self._pool.shutdown()
+
+    def _await(self, running: Future[_Result], *, on_progress: Callable[[float], None] | None) -> _Result:
         while True:
             try:
                 return running.result(_POLL_S if on_progress is not None else None)
@@ -49,14 +60,12 @@ class Worker:
                 if running.done():
                     raise
                 self._tell(on_progress)
-            except KeyboardInterrupt:
-                self._connection.interrupt()
-                running.exception()
-                raise
 
-    def close(self) -> None:
-        """End the thread."""
-        self._pool.shutdown()
+    def _end(self, running: Future[_Result]) -> None:
+        """Stop a call, and wait until it is: a query that has not begun yet takes no notice the first time."""
+        while not running.done():
+            self._connection.interrupt()
+            wait([running], _POLL_S)
 
     def _tell(self, on_progress: Callable[[float], None] | None) -> None:
         percent = self._connection.query_progress()
