@@ -117,7 +117,7 @@ def _contention(
     chosen = pc.field("series_id").isin(pa.array(sorted(ids), pa.uint64()))
     chosen = chosen & (pc.field("t_ns") >= first_ns) & (pc.field("t_ns") <= last_ns)
     samples = read_segments(paths, arrow_schema("samples"), filters=chosen)
-    # Two threads ask for more than the limit of memory on one link of four series of a day, and save a sixth of the time.
+    # Two threads ask for more than the limit of memory on a link of four series of a day, and save a sixth of the time.
     with Database({**lake_sources(store.root), **tables, "samples": samples}, threads=1) as database:
         rows: list[dict[str, Any]] = database.run("contention_by_link").to_pylist()
     return rows
