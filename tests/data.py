@@ -1,10 +1,10 @@
-"""Real inputs that tests compare with: the rig's recordings and their truth."""
+"""Real inputs that tests compare with: the rig's recordings and their truth, and what others recorded."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pytest
@@ -16,11 +16,28 @@ from profiler.rates import rate_series
 if TYPE_CHECKING:
     from profiler.signals import RateSeries
 
-__all__ = ["ROOT", "SAMPLE_DATA", "SHARED_DATA", "rates_of", "shared", "truth_of"]
+__all__ = ["REAL_CAPTURES", "ROOT", "SAMPLE_DATA", "SHARED_DATA", "rates_of", "shared", "truth_of"]
 
 ROOT = Path(__file__).parents[1]
 SAMPLE_DATA = ROOT / "sample_data"
 SHARED_DATA = ROOT.parent / "shared" / "data"
+REAL_CAPTURES: Final = (
+    "PcapPlusPlus__GrePackets.cap",
+    "PcapPlusPlus__VlanPackets.pcap",
+    "PcapPlusPlus__nanosecs.pcap",
+    "PcapPlusPlus__nanosecs_big_endian.pcap",
+    "PcapPlusPlus__pcapng-example.pcapng.zst",
+    "PcapPlusPlus__sll.pcap",
+    "PcapPlusPlus__sll2.pcap",
+    "pcap-parser__modified-format.pcap",
+    "pcapng-test-generator__test011.pcapng",
+    "pcapng-test-generator__test102.pcapng",
+    "pcapng-test-generator__test202.pcapng",
+    "tcpdump__802.1ad_QinQ.pcap",
+    "tcpdump__gso-ipv4-vxlan-ipv4.pcap",
+    "tcpdump__timestamp_invalid_nano.pcap",
+)
+"""Files of the shared folder ``captures``, by name: all of them."""
 
 
 def shared(name: str) -> Path:

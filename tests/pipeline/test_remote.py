@@ -18,12 +18,12 @@ from profiler.sources import read_sources
 from profiler.store import Lake, Recording, push
 from profiler.store.lost import lost_files
 from profiler.store.remote import filesystems
-from tests.pipeline.buckets import KEYS, S3Server, gcs_server, s3_server
+from tests.pipeline.buckets import gcs_server
 from tests.pipeline.fleets import add_host, fleet
 from tests.pipeline.lakes import analysed_lake, port
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tests.pipeline.buckets import S3Server
 
 BIG_SAMPLES = 400_000
 """Readings of a port of which files are some megabytes: DuckDB fetches smaller ones in one go."""
@@ -34,19 +34,7 @@ QUERIES = ("contention_by_link", "coverage_by_host", "jobs_by_link", "shifts_by_
 _ROWS = "select series_id, t_ns, value from samples order by all"
 
 
-@pytest.fixture(autouse=True)
-def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in KEYS.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[S3Server]:
-    with pytest.MonkeyPatch.context() as patch, s3_server() as found:
-        for name, value in KEYS.items():
-            patch.setenv(name, value)
-        yield found
+pytestmark = pytest.mark.usefixtures("keys")
 
 
 @pytest.fixture(scope="module")

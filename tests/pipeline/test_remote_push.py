@@ -20,25 +20,16 @@ from profiler.store.remote.faults import told
 from profiler.store.remote.push import send
 from profiler.store.remote.tags import is_tag_of, tag_of
 from profiler.store.sealer import SWEEP_AFTER_S
-from tests.pipeline.buckets import KEYS, S3Server, s3_server
 from tests.pipeline.fleets import add_host, fleet
 from tests.pipeline.lakes import T0_NS, port
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-
-@pytest.fixture(autouse=True)
-def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in KEYS.items():
-        monkeypatch.setenv(name, value)
+    from tests.pipeline.buckets import S3Server
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[S3Server]:
-    with s3_server() as found:
-        yield found
+pytestmark = pytest.mark.usefixtures("keys")
 
 
 def test_what_is_written_meanwhile_is_not_copied_by_halves(server: S3Server, tmp_path: Path) -> None:

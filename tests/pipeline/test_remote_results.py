@@ -15,23 +15,13 @@ from pipeline.scratch import with_results
 from pipeline.sql import open_lake
 from profiler.errors import UsageError
 from profiler.store import Lake, attach, push
-from tests.pipeline.buckets import KEYS, S3Server, s3_server
 from tests.pipeline.fleets import add_host, fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tests.pipeline.buckets import S3Server
 
 
-@pytest.fixture(autouse=True)
-def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in KEYS.items():
-        monkeypatch.setenv(name, value)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[S3Server]:
-    with s3_server() as found:
-        yield found
+pytestmark = pytest.mark.usefixtures("keys")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from profiler.importers import Options
 from profiler.importers.capture import CAPTURE
 from profiler.importers.inputs import Input
 from profiler.importers.sink import MemorySink
-from tests.data import SHARED_DATA, shared
+from tests.data import REAL_CAPTURES, SHARED_DATA, shared
 from tests.profiler.captures_oracles import (
     Totals,
     capinfos_totals,
@@ -29,22 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FOLDER: Final = "captures"
-REAL: Final = (
-    "PcapPlusPlus__GrePackets.cap",
-    "PcapPlusPlus__VlanPackets.pcap",
-    "PcapPlusPlus__nanosecs.pcap",
-    "PcapPlusPlus__nanosecs_big_endian.pcap",
-    "PcapPlusPlus__pcapng-example.pcapng.zst",
-    "PcapPlusPlus__sll.pcap",
-    "PcapPlusPlus__sll2.pcap",
-    "pcap-parser__modified-format.pcap",
-    "pcapng-test-generator__test011.pcapng",
-    "pcapng-test-generator__test102.pcapng",
-    "pcapng-test-generator__test202.pcapng",
-    "tcpdump__802.1ad_QinQ.pcap",
-    "tcpdump__gso-ipv4-vxlan-ipv4.pcap",
-    "tcpdump__timestamp_invalid_nano.pcap",
-)
 CUSTOM_BLOCK: Final = "data"
 BEYOND_TSHARK_NS: Final = {
     "tcpdump__timestamp_invalid_nano.pcap": (1418145369_999_999_999, 1418145370_000_000_000 + 2_147_483_648)
@@ -68,7 +52,7 @@ def truth_of(trap: Trap) -> Totals:
 
 def test_there_are_more_traps_than_the_targets_were_measured_on() -> None:
     assert len(TRAPS) > N_LEAST
-    assert {path.name for path in (SHARED_DATA / FOLDER).glob("*")} <= set(REAL)
+    assert {path.name for path in (SHARED_DATA / FOLDER).glob("*")} <= set(REAL_CAPTURES)
 
 
 @needs_wireshark
@@ -112,7 +96,7 @@ def test_scapy_names_the_flows_of_the_traps_as_we_do(name: str) -> None:
 
 
 @needs_wireshark
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("name", REAL_CAPTURES)
 def test_real_capture_holds_what_tshark_sees_in_it(name: str) -> None:
     path = shared(f"{FOLDER}/{name}")
     sink = MemorySink()
