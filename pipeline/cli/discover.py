@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import Annotated
 
@@ -54,8 +53,6 @@ def discover(
 
         offbeat discover --lake lake --last 1h --write --capacity 100Gbps
     """
-    # Threads of linear algebra wait busily for one another on matrices as small as these: eight times the work.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from pipeline.cli.discover_table import readable_job, readable_skipped, readable_uplinks
     from pipeline.discover import MEMBER_COLUMNS, check_known, discover_lake, keep_found
     from profiler.store import Lake

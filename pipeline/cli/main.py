@@ -28,6 +28,7 @@ from pipeline.cli.simulate import simulate
 from pipeline.cli.sql import sql
 from pipeline.cli.statement_command import StatementCommand
 from profiler.errors import OffbeatError, UsageError
+from profiler.threads import ONE_THREAD
 
 __all__ = ["COMMANDS", "INTERRUPTED", "app", "main", "run"]
 
@@ -92,6 +93,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def run() -> None:
     """Entry point of the installed command."""
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
     code = main()
     try:
         sys.stdout.flush()

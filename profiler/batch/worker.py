@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, TypeVar, cast
 
 from profiler.errors import OffbeatError
+from profiler.threads import ONE_THREAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,7 @@ class Worker:
             [sys.executable, *COMMAND],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**ONE_THREAD, **os.environ, "PYTHONPATH": path},
             process_group=0,
         )
         self._calls = cast("IO[bytes]", self._process.stdin)

@@ -165,6 +165,19 @@ def test_a_worker_that_dies_is_told_and_the_others_end(monkeypatch: pytest.Monke
     assert not any(Path(f"/proc/{worker.pid}").exists() for worker in watched)
 
 
+def test_a_worker_has_one_thread_of_linear_algebra_unless_the_caller_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setenv("MKL_NUM_THREADS", "3")
+    worker = Worker()
+    try:
+        found = [worker.call(os.getenv, name) for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")]
+    finally:
+        worker.close()
+    assert found == ["1", "3"]
+
+
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_no_process_is_left_when_the_caller_is_stopped_or_killed(tmp_path: Path, ending: signal.Signals) -> None:
     script = tmp_path / "forever.py"
