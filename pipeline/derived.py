@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pipeline.sql.database import Database, lake_sources
+from profiler.store.lost import lost_among
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,4 +31,5 @@ def open_derived(store: Lake, tables: Mapping[str, pa.Table] | None = None) -> D
     LakeError
         If the manifest or a small table is damaged.
     """
-    return Database({**lake_sources(store.root), "samples": (), **(tables or {})})
+    sources = {**lake_sources(store.root), "samples": (), **(tables or {})}
+    return Database(sources, find_lost=lambda paths: lost_among(store, paths))

@@ -15,7 +15,7 @@ from pipeline.meetings import Meeting, find_meetings, job_profiles, own_profiles
 from pipeline.overlaps import find_overlaps
 from pipeline.profiles import history_tables, profile_tables
 from profiler.schema import arrow_schema
-from profiler.store.reading import read_segments
+from profiler.store.reading import read_sound
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,7 +125,9 @@ def measure_jobs(
         crossings = database.run("jobs_by_link", min_jobs=2).to_pylist()
     kept = keep_links(store, kept_series, crossings=crossings, jobs=jobs)
     crossings = [row for row in crossings if (row["link_id"], row["direction"]) not in kept.places]
-    overlaps, unseen = find_overlaps(store, crossings, series=found.series, files=found.files, tables=known)
+    overlaps, unseen = find_overlaps(
+        store, crossings, series=found.series, files=found.files, parts=parts, tables=known
+    )
     meetings = find_meetings(crossings, overlaps=overlaps)
     profiles = {series_id: one.profile for series_id, one in found.series.items()}
     own = own_profiles(
@@ -151,8 +153,8 @@ def closed_shards(store: Lake) -> frozenset[str]:
     Raises
     ------
     LakeError
-        If the manifest or a file of the table is damaged.
+        If the manifest is damaged. A file of the table that is damaged is a fault of `profile_ports`.
     """
     schema = arrow_schema("profile_history")
-    keys = read_segments(store.files("profile_history"), schema, columns=["shard"])["shard"]
-    return frozenset(keys.unique().to_pylist())
+    rows, _ = read_sound(store.files("profile_history"), schema, columns=["shard"])
+    return frozenset(rows["shard"].unique().to_pylist())

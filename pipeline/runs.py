@@ -18,6 +18,7 @@ from profiler.errors import LakeError, OffbeatError, UsageError
 from profiler.results import json_ready
 from profiler.schema import arrow_schema
 from profiler.store import Lake
+from profiler.store.reading import read_sound
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,14 +116,15 @@ def run_once(
     """
     store, batch = Lake.open(request.lake), request.batch or BatchOptions()
     run_ns, start_s = now_ns(), time.monotonic()
-    before, window_before_s = _state_before(store), _window_before_s(store, batch.window_s)
+    before = _state_before(store)
+    window_before_s, lost = _window_before_s(store, batch.window_s)
     analysis = analyze(store.root, cluster=request.cluster, options=request.options, batch=batch, on_port=on_port)
     run = Run(
         run_ns=run_ns,
         duration_s=time.monotonic() - start_s,
         figures=_figures(analysis),
         changes=find_changes(before, read_state(store)),
-        warnings=tuple(f"{one.what}: {one.why}" for one in analysis.faults),
+        warnings=(*lost, *(f"{one.what}: {one.why}" for one in analysis.faults)),
         window_before_s=window_before_s,
     )
     store.append("runs", run.to_table(window_s=batch.window_s))
@@ -137,11 +139,12 @@ def _state_before(store: Lake) -> NetworkState:
         return NetworkState()
 
 
-def _window_before_s(store: Lake, window_s: float) -> float | None:
-    """Return the window of the newest run that the lake knows, None if it is the same or there is none."""
-    runs = store.read("runs").select(["run_ns", "window_s"]).to_pylist()
-    before_s = max(runs, key=itemgetter("run_ns"))["window_s"] if runs else None
-    return None if before_s == window_s else before_s
+def _window_before_s(store: Lake, window_s: float) -> tuple[float | None, list[str]]:
+    """Return the window of the newest run that the lake knows, None if it is the same, and what is lost of the runs."""
+    rows, lost = read_sound(store.files("runs"), arrow_schema("runs"), columns=["run_ns", "window_s"])
+    newest = max(rows.to_pylist(), key=itemgetter("run_ns"), default={"window_s": None})
+    warnings = [f"{path}: {why}" for path, why in lost.items()]
+    return None if newest["window_s"] == window_s else newest["window_s"], warnings
 
 
 def _figures(analysis: Analysis) -> dict[str, int]:

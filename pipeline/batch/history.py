@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pipeline.analysis import Skipped
 from profiler.schema import arrow_schema
-from profiler.store.reading import read_segments
+from profiler.store.reading import read_sound
 
 if TYPE_CHECKING:
     from profiler.store import Lake
@@ -45,20 +46,23 @@ class KnownRanges:
         return min(to_ns, max(from_ns, self._reach[n_begun - 1])) if n_begun else from_ns
 
 
-def read_history(lake: Lake, ports: Iterable[Mapping[str, Any]]) -> dict[str, KnownRanges]:
-    """Return the ranges that table ``profile_history`` has of the ports of each host.
+def read_history(lake: Lake, ports: Iterable[Mapping[str, Any]]) -> tuple[dict[str, KnownRanges], tuple[Skipped, ...]]:
+    """Return the ranges that table ``profile_history`` has of the ports of each host, and the files that are lost.
 
     Raises
     ------
     LakeError
-        If the manifest or a file of the table is damaged.
+        If the manifest is damaged.
     """
     columns = ["series_id", "from_ns", "to_ns"]
-    rows = read_segments(lake.files("profile_history"), arrow_schema("profile_history"), columns=columns)
+    rows, lost = read_sound(lake.files("profile_history"), arrow_schema("profile_history"), columns=columns)
     host_of = {port["series_id"]: port["host"] for port in ports}
     ranges: dict[str, set[Range]] = defaultdict(set)
     for batch in rows.group_by(columns).aggregate([]).to_batches():
         for series_id, from_ns, to_ns in zip(*(batch[name].to_pylist() for name in columns), strict=True):
             if series_id in host_of:
                 ranges[host_of[series_id]].add((from_ns, to_ns))
-    return {host: KnownRanges(own) for host, own in ranges.items()}
+    faults = (
+        Skipped(what=str(path), why=f"{why}; the times that it told of are profiled anew") for path, why in lost.items()
+    )
+    return {host: KnownRanges(own) for host, own in ranges.items()}, tuple(faults)

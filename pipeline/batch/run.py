@@ -91,7 +91,7 @@ def profile_ports(
     Raises
     ------
     LakeError
-        If the manifest or the history is damaged, or the work folder cannot be written.
+        If the manifest is damaged, or the work folder cannot be written.
     NotHere
         If the engine is not installed, or cannot be reached.
     UsageError
@@ -110,7 +110,7 @@ def profile_ports(
     return PortProfiles(
         series={port["series_id"]: present[port["series_id"]] for port in ports},
         history=finished.history(),
-        faults=(*_broken(plan.broken), *finished.faults()),
+        faults=(*_broken(plan.broken), *plan.lost_history, *finished.faults()),
         files=plan.files,
         n_profiled=n_profiled,
         unread=_unread(shards, finished, plan.broken),
@@ -149,7 +149,7 @@ def profile_share(
     Raises
     ------
     LakeError
-        If the manifest or the history is damaged, or the work folder cannot be written.
+        If the manifest is damaged, or the work folder cannot be written.
     NotHere
         If the engine is not installed, or cannot be reached.
     """
@@ -162,7 +162,7 @@ def profile_share(
         n_shards=len(own),
         n_kept=n_kept,
         n_finished=finished.n_shards - n_kept,
-        faults=(*_broken(plan.broken), *finished.faults()),
+        faults=(*_broken(plan.broken), *plan.lost_history, *finished.faults()),
     )
 
 
@@ -174,6 +174,7 @@ class _Plan:
     window_s: float
     files: Sequence[SampleFile]
     broken: Sequence[BrokenFile]
+    lost_history: Sequence[Skipped] = ()
 
     @cached_property
     def shards(self) -> list[Shard]:
@@ -202,13 +203,15 @@ def _plan(lake: Lake, ports: Sequence[Mapping[str, Any]], options: BatchOptions)
     work = Work((options.work or lake.root / "work").absolute())
     work.prepare()
     files, broken = read_sample_files(lake, work)
+    history, lost_history = read_history(lake, ports)
     return _Plan(
         work=work,
         ports=ports,
-        history=read_history(lake, ports),
+        history=history,
         window_s=options.window_s,
         files=files,
         broken=broken,
+        lost_history=lost_history,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -170,6 +170,7 @@ class Database:
 
     def _stream(self, statement: str, values: Mapping[str, Any], *, on_progress: OnProgress | None) -> Answer:
         def begin() -> pa.RecordBatchReader:
+            self._begin_to_read()
             return self._connection.sql(statement, params=dict(values)).to_arrow_reader(_BATCH_ROWS)
 
         self._give_up()
@@ -205,7 +206,14 @@ class Database:
 
     def _may_leave_out(self, lost: Collection[Path]) -> bool:
         samples = self._sources.get("samples", ())
-        return not self._is_checked and isinstance(samples, Sequence) and all(path in samples for path in lost)
+        has_files = isinstance(samples, Sequence) and bool(samples)
+        return not self._is_checked and has_files and all(path in samples for path in lost)
+
+    def _begin_to_read(self) -> None:
+        """Begin a transaction that cannot write: a WITH clause that deletes is a statement that selects."""
+        with suppress(duckdb.TransactionException):  # there is none before the first statement
+            self._connection.rollback()
+        self._connection.execute("begin transaction read only")
 
     def _give_up(self) -> None:
         """Close the answer that is open: a connection has one at a time."""

@@ -18,14 +18,14 @@ _OF_FUNCTION: Final = "Python exception occurred while executing the UDF: UsageE
 _OF_MEMORY: Final = "Out of Memory Error"
 _OF_STATEMENT: Final = (
     "Binder", "Catalog", "Constraint", "Conversion", "Invalid Input", "INTERRUPT", "Mismatch Type", "Not implemented",
-    "Out of Range", "Parameter Not Resolved", "Parser", "Permission", "Syntax", "Sequence",
+    "Out of Range", "Parameter Not Resolved", "Parser", "Permission", "Syntax", "Sequence", "TransactionContext",
 )  # fmt: skip
 """How messages begin that are about the statement; any other is about what it read."""
 _DAMAGE: Final = (
     "Failed to read file", "might be corrupt", "file is corrupt", "exceeds the supported max width",
-    "No magic bytes found", "too small to be a Parquet file", "Parquet file has invalid",
+    "No magic bytes found", "too small to be a Parquet file", "Parquet file has invalid", ".parquet/**/*.parquet",
 )  # fmt: skip
-"""What a message has of a damaged file, however it begins."""
+"""What a message has of a damaged file, however it begins; one that is gone is looked for as a folder of files."""
 _OF_BUCKET: Final = re.compile(r"^OSError: (?P<reason>\w+://.*)$", re.MULTILINE)
 """The line of what `pipeline.sql.objects` raised, at the end of where it did."""
 _OF_DAMAGE: Final = "a file of the lake is missing or damaged: offbeat lake --check names it"

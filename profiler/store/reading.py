@@ -28,6 +28,7 @@ __all__ = [
     "map_files",
     "parquet_file",
     "read_segments",
+    "read_sound",
     "restoring",
     "sizes_of",
     "unreadable",
@@ -59,15 +60,26 @@ def read_segments(paths: Sequence[Path], schema: pa.Schema, **options: Any) -> p
     LakeError
         If a file that the manifest names is missing or damaged.
     """
-    empty = schema.empty_table().select(options.get("columns") or schema.names)
+    return pa.concat_tables(
+        [_empty(schema, **options), *map_files(lambda path: _read_sealed(path, schema, **options), paths)]
+    )
+
+
+def read_sound(paths: Sequence[Path], schema: pa.Schema, **options: Any) -> tuple[pa.Table, dict[Path, str]]:  # noqa: ANN401
+    """Return the rows of those files that can be read, and why each of the others cannot, and what to do.
+
+    The arguments are those of `read_segments`.
+    """
+    lost: dict[Path, str] = {}
 
     def read(path: Path) -> pa.Table:
         try:
-            return _read(path, schema, **options).cast(empty.schema)
-        except (OSError, pa.ArrowInvalid, pa.ArrowKeyError) as error:
-            raise LakeError(f"{path}: the manifest names it, but it {unreadable(error, path)}") from error
+            return _read_sealed(path, schema, **options)
+        except LakeError as error:
+            lost[path] = str(error).removeprefix(f"{path}: ")
+            return _empty(schema, **options)
 
-    return pa.concat_tables([empty, *map_files(read, paths)])
+    return pa.concat_tables([_empty(schema, **options), *map_files(read, paths)]), lost
 
 
 @contextmanager
@@ -145,8 +157,19 @@ def unreadable(error: OSError | pa.ArrowException, path: Path) -> str:
         return f"may not be read ({os.strerror(errno.EACCES)}); run as a user who may, or change its permissions"
     if is_of_bucket(error):
         return f"cannot be read: {told(error)}"
-    number = getattr(error, "errno", None)
+    number = errno.ENOENT if isinstance(error, FileNotFoundError) else getattr(error, "errno", None)
     return f"cannot be read ({os.strerror(number) if number else str(error).splitlines()[0]}); {restoring(path)}"
+
+
+def _empty(schema: pa.Schema, **options: Any) -> pa.Table:  # noqa: ANN401
+    return schema.empty_table().select(options.get("columns") or schema.names)
+
+
+def _read_sealed(path: Path, schema: pa.Schema, **options: Any) -> pa.Table:  # noqa: ANN401
+    try:
+        return _read(path, schema, **options).cast(_empty(schema, **options).schema)
+    except (OSError, pa.ArrowInvalid, pa.ArrowKeyError) as error:
+        raise LakeError(f"{path}: the manifest names it, but it {unreadable(error, path)}") from error
 
 
 def _read(path: Path, schema: pa.Schema, **options: Any) -> pa.Table:  # noqa: ANN401

@@ -65,6 +65,19 @@ def test_a_query_is_answered_without_it_too(lake: Lake, capsys: pytest.CaptureFi
     assert "h0" in hosts
 
 
+@pytest.mark.parametrize("i_lost", range(4))
+def test_a_lost_file_of_many_is_named_whichever_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], i_lost: int
+) -> None:
+    lake = fleet(tmp_path / "four", n_hosts=4)
+    path = sample_file(lake, f"h{i_lost}")
+    path.unlink()
+    assert main(["sql", "--lake", str(lake.root), COUNT]) == 1
+    told = capsys.readouterr().err
+    assert path.name in told
+    assert "--leave-out-lost" in told
+
+
 def test_where_nothing_is_lost_the_answer_is_whole(lake: Lake, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sql", "--lake", str(lake.root), COUNT, "--csv", "--leave-out-lost"]) == 0
     assert capsys.readouterr().err == ""

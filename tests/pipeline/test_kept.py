@@ -13,6 +13,7 @@ from pipeline.cli.main import main
 from pipeline.flow import analyze
 from pipeline.runs import Request, run_once
 from profiler.errors import LakeError
+from profiler.store.reading import read_segments
 from tests.pipeline.fleets import add_host, fleet, sample_file
 from tests.pipeline.lakes import CLUSTER, T0_NS, make_lake, on_off_counter, port, two_job_lake
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 S = 1_000_000_000
 RESULTS = ("profiles", "phases", "compat", "shifts")
+KEY = [("series_id", "ascending"), ("from_ns", "ascending")]
 
 
 @pytest.fixture
@@ -155,6 +157,37 @@ def test_a_closed_range_is_not_told_anew_while_a_file_of_it_is_away(tmp_path: Pa
     hidden.rename(away)
     analyze(lake.root, batch=options)
     assert lake.read("profile_history").to_pylist() == before
+
+
+@pytest.mark.parametrize("table", ["profile_history", "runs"])
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_a_lost_file_of_earlier_times_is_named_and_costs_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], table: str, *, is_gone: bool
+) -> None:
+    lake = fleet(tmp_path / "lake", n_hosts=2)
+    command = ["analyze", "--lake", str(lake.root), "--window", "1s"]
+    assert main(command) == 0
+    before, history = results(lake), lake.read("profile_history").drop(["analysed_ns"])
+    (lost,) = lake.files(table)
+    lost.unlink() if is_gone else lost.write_bytes(b"nothing of the kind")
+    capsys.readouterr()
+    for _ in range(2):
+        assert main(command) == 1
+        (told,) = [line for line in capsys.readouterr().err.splitlines() if "restore it from a copy" in line]
+        assert told.startswith(f"offbeat: {lost}: ")
+        assert results(lake) == before
+    left = [path for path in lake.files("profile_history") if path != lost]
+    assert read_segments(left, history.schema).sort_by(KEY) == history.sort_by(KEY)
+
+
+def test_a_lost_file_of_what_ports_there_are_is_named_and_nothing_is_changed(tmp_path: Path) -> None:
+    lake = fleet(tmp_path / "lake", n_hosts=2)
+    analyze(lake.root)
+    before, lost = results(lake), lake.files("series")[1]
+    lost.write_bytes(lost.read_bytes()[:100])
+    with pytest.raises(LakeError, match=f"^{lost}: .*restore it from a copy[^-]*$"):
+        analyze(lake.root)
+    assert results(lake) == before
 
 
 def test_an_analysis_that_is_cut_short_leaves_all_as_it_was(jobs: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

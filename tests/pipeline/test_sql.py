@@ -211,6 +211,13 @@ def test_statements_that_do_more_than_read_are_refused(database: Database, state
         database.sql(statement)
 
 
+def test_a_statement_that_deletes_in_a_with_clause_is_refused_and_deletes_nothing(database: Database) -> None:
+    before = database.sql("from recordings").num_rows
+    with pytest.raises(UsageError, match="read-only"):
+        database.sql("with gone as (delete from recordings returning *) from gone")
+    assert database.sql("from recordings").num_rows == before == 1
+
+
 def test_a_setting_names_the_option_there_is(database: Database) -> None:
     with pytest.raises(UsageError, match="--memory") as refused:
         database.sql("set threads = 2")
