@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import scipy.fft
@@ -14,7 +14,10 @@ from profiler.period.floor import noise_floor
 if TYPE_CHECKING:
     from profiler.period.prepare import Prepared
 
-__all__ = ["Autocorrelation", "autocorrelations"]
+__all__ = ["BLOCK_LAGS", "Autocorrelation", "autocorrelations"]
+
+BLOCK_LAGS: Final = 32
+"""Lags of which the highest is kept: of a long stretch about as many are then looked at as it has blocks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,8 +34,14 @@ class Autocorrelation:
     cumulative: NDArray[np.float64] = field(init=False)
     """Sums of r before each lag, shape (n_lags + 1,), so that the mean over any stretch of lags is cheap."""
 
+    highest: NDArray[np.float64] = field(init=False)
+    """The highest r of each whole block of `BLOCK_LAGS` lags."""
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "cumulative", np.concatenate(([0.0], np.cumsum(self.r))))
+        n_blocks = self.r.size // BLOCK_LAGS
+        blocks = self.r[: n_blocks * BLOCK_LAGS].reshape(n_blocks, BLOCK_LAGS)
+        object.__setattr__(self, "highest", blocks.max(axis=1))
 
 
 def autocorrelations(prepared: Prepared, *, min_bins: int) -> list[Autocorrelation]:

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from profiler.period.autocorrelation import BLOCK_LAGS
 from profiler.period.peaks import vertices
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def propose(acf: Autocorrelation) -> list[Evidence]:
     peaks = peaks[peaks >= MIN_LAG_BINS]
     if not peaks.size:
         return []
-    rises = _contrasts(acf.r, acf.cumulative, peaks.astype(np.float64), MULTIPLES, _n_lags(acf))
+    rises = _contrasts(acf.r, acf.cumulative, acf.highest, peaks.astype(np.float64), MULTIPLES, _n_lags(acf))
     best = np.argsort(-rises, kind="stable")[:N_PROPOSED]
     best = best[rises[best] > MIN_RISE_SIGMAS * acf.sigma]
     return _weigh_all(acf, vertices(acf.r, peaks[best]), most=MULTIPLES)
@@ -66,7 +67,7 @@ def weigh(acf: Autocorrelation, lag_bins: float, *, most: int = MULTIPLES) -> Ev
 
 def _weigh_all(acf: Autocorrelation, lags: NDArray[np.float64], *, most: int) -> list[Evidence]:
     n_lags = _n_lags(acf)
-    contrasts = _contrasts(acf.r, acf.cumulative, lags, most, n_lags)
+    contrasts = _contrasts(acf.r, acf.cumulative, acf.highest, lags, most, n_lags)
     chances = acf.sigma * np.sqrt(1.5 / np.clip((n_lags - 1) // lags, 1, most))
     return [
         Evidence(period_s=lag * acf.bin_s, bin_s=acf.bin_s, contrast=contrast, z=z)
@@ -81,7 +82,12 @@ def _n_lags(acf: Autocorrelation) -> int:
 
 @njit(cache=True, nogil=True)
 def _contrasts(
-    r: NDArray[np.float64], cumulative: NDArray[np.float64], lags: NDArray[np.float64], most: int, n_lags: int
+    r: NDArray[np.float64],
+    cumulative: NDArray[np.float64],
+    highest: NDArray[np.float64],
+    lags: NDArray[np.float64],
+    most: int,
+    n_lags: int,
 ) -> NDArray[np.float64]:
     """Return the mean rise at the first multiples of each lag over the lows half-way between, shape (n_lags,)."""
     rises = np.zeros(lags.size)
@@ -91,11 +97,25 @@ def _contrasts(
         total = 0.0
         for m in range(1, n_multiples + 1):
             first, end = _window(m * lag, r.size)
-            total += r[first:end].max() - 0.5 * (
+            total += _highest(r, highest, first, end) - 0.5 * (
                 _mean(cumulative, (m - 0.5) * lag, r.size) + _mean(cumulative, (m + 0.5) * lag, r.size)
             )
         rises[i] = total / n_multiples
     return rises
+
+
+@njit(cache=True, nogil=True)
+def _highest(r: NDArray[np.float64], highest: NDArray[np.float64], first: int, end: int) -> float:
+    """Return the highest of r[first:end], by whole blocks where there are some."""
+    i, most = first, r[first]
+    while i < end:
+        if i % BLOCK_LAGS == 0 and i + BLOCK_LAGS <= end:
+            most = max(most, highest[i // BLOCK_LAGS])
+            i += BLOCK_LAGS
+        else:
+            most = max(most, r[i])
+            i += 1
+    return float(most)
 
 
 @njit(cache=True, nogil=True)

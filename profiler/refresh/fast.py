@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from profiler.refresh.beat import has_place
@@ -133,21 +134,21 @@ def _stream(moved_bytes: NDArray[np.float64], *, is_usual: NDArray[np.bool_]) ->
     return _Stream(level=level, busy=busy, is_double=happened)
 
 
+@njit(cache=True, nogil=True)
 def _levels(moved_bytes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return what polls beside each one see of one tick, and whether they see a steady stream."""
-    beside = (moved_bytes[:-4], moved_bytes[1:-3], moved_bytes[3:-1], moved_bytes[4:])
-    low_left, high_left = np.minimum(*beside[:2]), np.maximum(*beside[:2])
-    low_right, high_right = np.minimum(*beside[2:]), np.maximum(*beside[2:])
-    # At most two of four neighbours are double: the second least sees one tick, unless one is partly silent.
-    one_tick = np.minimum(np.maximum(low_left, low_right), np.minimum(high_left, high_right))
-    n_once, n_level = np.zeros(one_tick.size, dtype=np.int8), np.zeros(one_tick.size, dtype=np.int8)
-    for seen in beside:
-        is_once = np.abs(seen - one_tick) <= LEVEL * one_tick
-        n_once += is_once
-        n_level += is_once | (np.abs(seen - 2 * one_tick) <= 2 * LEVEL * one_tick)
-    level, steady = np.zeros(moved_bytes.size), np.zeros(moved_bytes.size, dtype=bool)
-    level[2:-2] = one_tick
-    steady[2:-2] = (one_tick > 0) & (n_once >= MIN_ONCE) & (n_level >= MIN_LEVEL)
+    level, steady = np.zeros(moved_bytes.size), np.zeros(moved_bytes.size, dtype=np.bool_)
+    for i in range(2, moved_bytes.size - 2):
+        a, b, c, d = moved_bytes[i - 2], moved_bytes[i - 1], moved_bytes[i + 1], moved_bytes[i + 2]
+        # At most two of four neighbours are double: the second least sees one tick, unless one is partly silent.
+        one_tick = min(max(min(a, b), min(c, d)), max(a, b), max(c, d))
+        n_once, n_level = 0, 0
+        for seen in (a, b, c, d):
+            is_once = abs(seen - one_tick) <= LEVEL * one_tick
+            n_once += is_once
+            n_level += is_once or abs(seen - 2 * one_tick) <= 2 * LEVEL * one_tick
+        level[i] = one_tick
+        steady[i] = one_tick > 0 and n_once >= MIN_ONCE and n_level >= MIN_LEVEL
     return level, steady
 
 

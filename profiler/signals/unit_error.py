@@ -78,14 +78,14 @@ def _full_bps(series: RateSeries) -> float:
     known = series.known
     if not known.any():
         return 0.0
-    widths_s = np.diff(series.edges_ns)[known] / NS_PER_S
+    delta_bytes, widths_s = series.delta_bytes[known], np.diff(series.edges_ns)[known] / NS_PER_S
     n_pooled = max(1, int(np.ceil(LONG_S / max(series.dt_s, 1e-9))))
     firsts = np.arange(0, widths_s.size, n_pooled)
-    bytes_of, seconds_of = np.add.reduceat(series.delta_bytes[known], firsts), np.add.reduceat(widths_s, firsts)
+    bytes_of, seconds_of = np.add.reduceat(delta_bytes, firsts), np.add.reduceat(widths_s, firsts)
     long = seconds_of >= 0.5 * seconds_of.max()
-    rate_bps = np.sort(bytes_of[long] * BITS_PER_BYTE / seconds_of[long])
+    rate_bps = bytes_of[long] * BITS_PER_BYTE / seconds_of[long]
     n_full = min(rate_bps.size, max(MIN_FULL, int(np.ceil(FULL_FRAC * rate_bps.size))))
-    return float(rate_bps[-n_full])
+    return float(np.partition(rate_bps, -n_full)[-n_full])
 
 
 def _differs(series: RateSeries, other_end: RateSeries) -> str | None:

@@ -55,10 +55,12 @@ def test_sigma_is_how_far_white_noise_moves_a_lag_at_every_scale() -> None:
     assert ratios.max() < 1.4
 
 
-@pytest.mark.parametrize("lag", [7.0, 12.5, 20.0, 23.3])
-def test_the_contrast_is_the_rise_over_the_means_half_way_between(lag: float) -> None:
-    prepared = prepared_of(np.random.default_rng(3).gamma(1.0, 1.0, 400))
-    (acf, *_) = autocorrelations(prepared, min_bins=300)
+@pytest.mark.parametrize(
+    ("n_bins", "lag"), [(400, 7.0), (400, 12.5), (400, 20.0), (400, 23.3), (20_000, 801.0), (20_000, 1600.7)]
+)
+def test_the_contrast_is_the_rise_over_the_means_half_way_between(n_bins: int, lag: float) -> None:
+    prepared = prepared_of(np.random.default_rng(3).gamma(1.0, 1.0, n_bins))
+    (acf, *_) = autocorrelations(prepared, min_bins=n_bins // 2 + 1)
     for most in (1, MULTIPLES):
         expected = repetition_contrast(acf.r.tolist(), lag, n_multiples=most, slack_frac=SLACK_FRAC)
         assert weigh(acf, lag, most=most).contrast == pytest.approx(expected, abs=1e-9)
