@@ -100,7 +100,9 @@ TABLES: Final[dict[str, Table]] = {
                 ),
                 _whole("value", "canonical unit of the series", "bytes, packets or events", nullable=False),
                 Column("flags", pa.uint16(), "", "bits of profiler.schema.Flag", nullable=False),
-                Column("epoch", pa.int32(), "", "number of resets seen before this sample", nullable=False),
+                Column(
+                    "epoch", pa.int32(), "", "number of resets seen before; of a capture, its number", nullable=False
+                ),
             ),
         ),
         Table(
@@ -149,6 +151,7 @@ TABLES: Final[dict[str, Table]] = {
                 _whole("cnp_packets", "packets", "congestion notifications to the sender of the other direction"),
                 _whole("read_bytes", "bytes", "payload of answers to READs, in the direction in which it flows"),
                 _whole("repeated_packets", "packets", "requests and answers whose sequence number came before"),
+                _text("point", "where it was captured: host and interface; empty where neither is told"),
             ),
         ),
         Table(

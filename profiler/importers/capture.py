@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from profiler.importers.inputs import Input
     from profiler.importers.sink import Sink
 
-__all__ = ["CAPTURE"]
+__all__ = ["CAPTURE", "capture_parameters"]
+
+_VERSION: Final = 3
 
 
 def _read(source: Input, sink: Sink, options: Options) -> Coverage:
@@ -58,17 +60,18 @@ def _recognises(source: Input, head: bytes, options: Options) -> bool:  # noqa: 
     return kind_of(head) in ("pcap", "pcapng")
 
 
-def _parameters(options: Options) -> dict[str, Any]:
-    return {"host": options.host, "bin_s": options.bin_s, "series_by": options.series_by}
+def capture_parameters(options: Options) -> dict[str, Any]:
+    """Return what decides which rows packets become."""
+    return {"version": _VERSION, "host": options.host, "bin_s": options.bin_s, "series_by": options.series_by}
 
 
 CAPTURE: Final = Importer(
     name="capture",
-    version=2,
+    version=_VERSION,
     reads="packet captures (pcap, pcapng)",
     recognises=_recognises,
     read=_read,
-    parameters=_parameters,
+    parameters=capture_parameters,
     digest=_digest,
     write_packets=_write_packets,
 )

@@ -12,12 +12,17 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Final
 
+import pyarrow as pa
+
 from profiler.errors import BadInput, LakeError
+from profiler.importers.capture import CAPTURE, capture_parameters
 from profiler.importers.contents import kind_of
 from profiler.importers.importer import Options
 from profiler.importers.inputs import STDIN
 from profiler.importers.piped import pieces_of_pipe
+from profiler.importers.repeats import CAPTURES, find_repeat, report_repeat, settle
 from profiler.importers.report import InputReport
+from profiler.importers.sink import MemorySink
 from profiler.importers.unpacking import COMPRESSIONS, unpacked
 from profiler.store import Lake, Recording, recording_id
 
@@ -28,7 +33,6 @@ _IDLE_S: Final = 0.2
 """How long to wait for more bytes of a file before asking whether to stop."""
 _SEAL_EVERY_S: Final = 5.0
 """How long samples may wait for others before they can be queried, as in a recording."""
-_VERSION: Final = 1
 
 
 def follow(
@@ -41,8 +45,8 @@ def follow(
 ) -> InputReport:
     """Read a capture into a lake while it is written, until told to stop or, of a pipe, its end.
 
-    Its bins are in the lake some seconds after their packets; its flows at the end. It is a recording of its own: the
-    same file ingested later is another one, with the same readings.
+    Its bins are in the lake some seconds after their packets; its flows at the end. The same file ingested later takes
+    its place if it has grown, else it is there already. One that the lake has packets of is not followed.
 
     Parameters
     ----------
@@ -68,7 +72,7 @@ def follow(
         with _opened(name) as stream:
             return _follow(stream, name, opened, stop=stop, options=options, now_ns=now_ns)
     except (BadInput, LakeError) as error:
-        return InputReport(source=name, status="failed", format="capture", message=str(error))
+        return InputReport(source=name, status="failed", format=CAPTURES, message=str(error))
 
 
 def _follow(
@@ -79,28 +83,58 @@ def _follow(
     from profiler.importers.captures.window import ByteWindow
 
     recording = _recording(stream, name, options, started_ns=now_ns())
+    pieces = _decoded(_pieces(stream, stop), name)
+    first = next(filter(None, pieces), b"")
+    _check_is_new(lake, recording, first, options=options)
     with lake.writer(recording, seal_every_s=_SEAL_EVERY_S) as writer:
         reader = CaptureReader(name, writer, host=options.host, bin_ns=options.bin_ns, by=options.series_by)
-        coverage = reader.follow(ByteWindow(_at_once(_decoded(_pieces(stream, stop), name))), now_ns=now_ns)
+        coverage = reader.follow(ByteWindow(_at_once(chain([first], pieces))), now_ns=now_ns)
         for problem in coverage.problems:
             writer.warn(problem)
+        repeat = settle(lake, writer, coverage=coverage)
+    if repeat is not None:
+        return report_repeat(name, repeat)
     return InputReport(
         source=name,
         status="partial" if coverage.problems else "read",
-        format="capture",
+        format=CAPTURES,
         message="\n".join(coverage.problems),
         coverage=coverage,
     )
+
+
+def _check_is_new(lake: Lake, recording: Recording, first: bytes, *, options: Options) -> None:
+    """Refuse a capture that the lake has packets of, as far as its first bytes tell.
+
+    Raises
+    ------
+    BadInput
+        If it has: they would count twice until the end.
+    """
+    from profiler.importers.captures.reader import CaptureReader
+
+    sink = MemorySink()
+    try:
+        reader = CaptureReader(recording.source, sink, host=options.host, bin_ns=options.bin_ns, by=options.series_by)
+        coverage = reader.read(iter([first]))
+    except BadInput:  # told when it is read
+        return
+    repeat = find_repeat(lake, recording, flows=pa.concat_tables(sink.flows), coverage=coverage)
+    if repeat is not None:
+        raise BadInput(
+            f"{recording.source}: the lake has packets of it, of {', '.join(repeat.sources)}; ingest it without "
+            "--follow once it is written, which replaces them, or follow it into another lake"
+        )
 
 
 def _recording(stream: BinaryIO, name: str, options: Options, *, started_ns: int) -> Recording:
     """Return a recording whose key is where and when it began: what it will hold is not known."""
     status = os.fstat(stream.fileno())
     begun = f"{name}|{status.st_dev}|{status.st_ino}|{started_ns}"
-    parameters = {"followed": True, "host": options.host, "bin_s": options.bin_s, "series_by": options.series_by}
+    parameters = {"followed": True, **capture_parameters(options)}
     digest = hashlib.sha256(begun.encode("utf-8", "surrogateescape")).hexdigest()
-    key = recording_id(digest, parser="capture", parser_version=_VERSION, parameters=parameters)
-    return Recording(recording_id=key, source=name, format="capture", parameters=parameters)
+    key = recording_id(digest, parser=CAPTURES, parser_version=CAPTURE.version, parameters=parameters)
+    return Recording(recording_id=key, source=name, format=CAPTURES, parameters=parameters)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from profiler.importers.inputs import Input, Unread
 from profiler.importers.paths import inputs_of
 from profiler.importers.recorder import merge_recording, recordings_of, series_of
 from profiler.importers.registry import importer_of, remedy_of
+from profiler.importers.repeats import CAPTURES, report_repeat, settle
 from profiler.importers.report import IngestReport, InputReport, InputStatus
 from profiler.importers.snapshots import SnapshotGuard, held_near, is_named_by_time
 from profiler.importers.trees import tree_digest
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from profiler.importers.coverage import Coverage
     from profiler.importers.importer import Importer
     from profiler.importers.sink import Sink
+    from profiler.store.manifest import Counting
 
 __all__ = ["ingest"]
 
@@ -147,7 +149,9 @@ def _ingest_input(source: Input, known: KnownSeries, *, options: Options, format
             coverage.problems.append(f"{source.name}: {_CHANGED}")
         return coverage
 
-    report = _store(source.name, known.lake, recording=recording, read=read)
+    # Of half a capture nobody could tell which packets are there.
+    counts: Counting = "once whole" if importer.name == CAPTURES else "at once"
+    report = _store(source.name, known.lake, recording=recording, read=read, counts=counts)
     return _with_packets(report, source, importer, folder=options.packets)
 
 
@@ -196,20 +200,25 @@ def _with_packets(report: InputReport, source: Input, importer: Importer, *, fol
     return replace(report, status="partial", message="\n".join(filter(None, (report.message, message))))
 
 
-def _store(name: str, lake: Lake, *, recording: Recording, read: Callable[[Sink], Coverage]) -> InputReport:
+def _store(
+    name: str, lake: Lake, *, recording: Recording, read: Callable[[Sink], Coverage], counts: Counting = "at once"
+) -> InputReport:
     """Read an input into the lake unless it is there."""
     if lake.holds(recording.recording_id):
         return _report_held(name, lake, recording=recording)
     try:
-        with lake.writer(recording) as writer:
+        with lake.writer(recording, counts=counts) as writer:
             coverage = read(writer)
             for problem in coverage.problems:
                 writer.warn(problem)
+            repeat = settle(lake, writer, coverage=coverage)
     except BadInput as error:
         status: InputStatus = "partial" if writer.n_rows else "failed"
         return InputReport(source=name, status=status, format=recording.format, message=str(error))
     except LakeError as error:
         return InputReport(source=name, status="failed", format=recording.format, message=str(error))
+    if repeat is not None:
+        return report_repeat(name, repeat)
     return InputReport(
         source=name,
         status="partial" if coverage.problems else "read",

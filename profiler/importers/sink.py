@@ -55,26 +55,27 @@ def write_mixed(sink: Sink, series_ids: NDArray[np.uint64], *, samples: Rows) ->
     samples
         What it is of.
     """
-    t_ns, value, window_ns, flags = samples
+    t_ns, value, window_ns, flags, epoch = samples
     if isinstance(sink, LakeWriter):
-        sink.write_mixed(series_ids, t_ns, value=value, window_ns=window_ns, flags=flags)
+        sink.write_mixed(series_ids, t_ns, value=value, window_ns=window_ns, flags=flags, epoch=epoch)
         return
     edges = (np.flatnonzero(series_ids[1:] != series_ids[:-1]) + 1).tolist()
     for start, stop in zip([0, *edges], [*edges, series_ids.size], strict=True):
         if stop > start:
-            rows = slice(start, stop)
+            rows, number = slice(start, stop), int(series_ids[start])
             sink.write_samples(
-                int(series_ids[start]), t_ns[rows], value[rows], window_ns=window_ns[rows], flags=flags[rows]
+                number, t_ns[rows], value[rows], window_ns=window_ns[rows], flags=flags[rows], epoch=epoch
             )
 
 
 class Rows(NamedTuple):
-    """Columns of samples, shape (n_samples,)."""
+    """Columns of samples, shape (n_samples,), and the epoch of all of them."""
 
     t_ns: NDArray[np.int64]
     value: NDArray[np.int64]
     window_ns: NDArray[np.int32]
     flags: NDArray[np.uint16]
+    epoch: int
 
 
 class MemorySink:

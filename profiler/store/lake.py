@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
+    from profiler.store.manifest import Counting
     from profiler.store.recording import Recording
     from profiler.store.segments import Segment
     from profiler.store.series import Counter
@@ -126,9 +127,11 @@ class Lake:
         with Manifest(self.root, mode="ro") as manifest:
             return manifest.is_complete(recording_id)
 
-    def writer(self, recording: Recording, *, seal_every_s: float | None = None) -> LakeWriter:
+    def writer(
+        self, recording: Recording, *, seal_every_s: float | None = None, counts: Counting = "at once"
+    ) -> LakeWriter:
         """Start writing a recording; see `LakeWriter`."""
-        return LakeWriter(self.fillable(), recording, seal_every_s=seal_every_s)
+        return LakeWriter(self.fillable(), recording, seal_every_s=seal_every_s, counts=counts)
 
     def fillable(self) -> Path:
         """Return the folder of a lake that keeps its readings itself.

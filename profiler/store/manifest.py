@@ -10,7 +10,7 @@ import sqlite3
 import time
 from contextlib import closing, contextmanager
 from dataclasses import astuple
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
 
 from profiler.errors import LakeError
 from profiler.store.database import DAMAGED, MANIFEST_NAME, RECORDING_COLUMNS, explained, open_database, transaction
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from profiler.store.remote.address import RemotePath
 
 
-__all__ = ["MAKE_TAGS", "MERGED", "Manifest"]
+__all__ = ["MAKE_TAGS", "MERGED", "Counting", "Manifest"]
+
+Counting: TypeAlias = Literal["at once", "once whole"]
+"""When what is sealed of a recording begins to count: at once, or when all of it is there."""
 
 MERGED: Final = "compaction"
 """Format of the recordings that own merged files: they are no inputs, and the inputs count their rows."""
@@ -84,6 +87,11 @@ class Manifest:
         rows = self._rows(_VISIBLE, table, recording_id, recording_id)
         return [located(self._root, path, n_bytes=n_bytes) for path, n_bytes in rows]
 
+    def sealed(self, table: str, recording_id: str, *, attempt: int) -> list[Path]:
+        """Return the files of a table that an attempt has sealed, whether they count or not."""
+        asked = "select path from files where table_name = ? and recording_id = ? and attempt = ? order by id"
+        return [self._root / path for (path,) in self._rows(asked, table, recording_id, attempt)]
+
     def place(self, entry: Segment) -> Path:
         """Return where a file is."""
         return located(self._root, entry.path, n_bytes=entry.n_bytes)
@@ -109,8 +117,15 @@ class Manifest:
         """Return whether all of a recording is here."""
         return bool(self._rows("select 1 from recordings where recording_id = ? and complete", recording_id))
 
-    def begin(self, row: Mapping[str, Any]) -> int:
+    def begin(self, row: Mapping[str, Any], *, counts: Counting = "at once") -> int:
         """Note that a recording is being written, and return the number of the attempt, from 1.
+
+        Parameters
+        ----------
+        row
+            Columns of table ``recordings`` that are known.
+        counts
+            Whether what is sealed counts ``at once``, or ``once whole``: when the recording is complete.
 
         Raises
         ------
@@ -123,7 +138,8 @@ class Manifest:
                 "select complete, last_attempt, visible_attempt from recordings where recording_id = ?", key
             )
             if not known:
-                self._insert_recording({"status": "partial", "message": _UNFINISHED, "n_rows": 0, **row})
+                began = {"status": "partial", "message": _UNFINISHED, "n_rows": 0, **row}
+                self._insert_recording(began | {"visible_attempt": int(counts == "at once")})
                 return 1
             complete, last_attempt, visible_attempt = known[0]
             if complete:
@@ -149,10 +165,24 @@ class Manifest:
                 self._add(segment, owner=None if segment.table == "series" else (recording_id, attempt))
             self._execute(_COUNT, recording_id)
 
-    def finish(self, recording_id: str, attempt: int, *, status: str, message: str | None) -> None:
-        """Note how a recording ended; unless it failed, this attempt is from now on the one that counts."""
+    def finish(
+        self, recording_id: str, attempt: int, *, status: str, message: str | None, replaces: Iterable[str] = ()
+    ) -> None:
+        """Note how a recording ended; unless it failed, this attempt is from now on the one that counts.
+
+        Parameters
+        ----------
+        recording_id, attempt
+            What ended.
+        status, message
+            How, and what is to be said of it.
+        replaces
+            Recordings that are no more if it did not fail.
+        """
         complete = status != "error"
         with self._transaction():
+            for replaced in replaces if complete else ():
+                self._drop(replaced)
             self._execute(
                 "update recordings set status = ?, message = ?, complete = ? where recording_id = ?",
                 status, message, complete, recording_id,
@@ -165,6 +195,11 @@ class Manifest:
                 recording_id,
             )
             self._execute(_COUNT, recording_id)
+
+    def drop(self, recording_id: str) -> None:
+        """Forget a recording, with all that was sealed of it."""
+        with self._transaction():
+            self._drop(recording_id)
 
     def swap(self, segments: Iterable[Segment]) -> None:
         """Make each announced file the whole of its table."""
@@ -313,6 +348,10 @@ class Manifest:
     def _retire(self, condition: str, *values: object) -> None:
         self._unlist(path for (path,) in self._rows(f"select path from files where {condition}", *values))  # noqa: S608 - no input
         self._execute(f"delete from files where {condition}", *values)  # noqa: S608 - no input
+
+    def _drop(self, recording_id: str) -> None:
+        self._retire("recording_id = ?", recording_id)
+        self._execute("delete from recordings where recording_id = ?", recording_id)
 
     def _unlist(self, paths: Iterable[str]) -> None:
         for path in paths:

@@ -53,7 +53,7 @@ def find_overlaps(files: Mapping[Path, Spans], *, adding: Collection[int] = ()) 
     files
         What sorted files cover.
     adding
-        Series of which different readings of one time add up, and so contradict nothing.
+        Series of which different readings of one time, and the same of different epochs, add up: no contradiction.
     """
     sums = pa.array(sorted(adding), pa.uint64())
     paths = list(files)
@@ -110,9 +110,10 @@ def _compared(one: Path, other: Path, series_ids: Sequence[int], *, sums: pa.Arr
     """Return how many readings of some series and one time are the same in two files, and how many contradict."""
     ids, field = pa.array(series_ids, pa.uint64()), pc.field("series_id")
     chosen = (field >= ids[0]) & (field <= ids[-1]) & field.isin(ids)
-    columns = ["series_id", "t_ns", "value"]
+    columns = ["series_id", "t_ns", "value", "epoch"]
     rows = [read_segments([path], arrow_schema("samples"), columns=columns, filters=chosen) for path in (one, other)]
     joined = rows[0].join(rows[1], keys=columns[:2], right_suffix="_other", join_type="inner")
     is_same = joined["value"].to_numpy() == joined["value_other"].to_numpy()
     is_sum = pc.is_in(joined["series_id"], sums).to_numpy()
-    return int(np.count_nonzero(is_same)), int(np.count_nonzero(~is_same & ~is_sum))
+    is_part = is_sum & (joined["epoch"].to_numpy() != joined["epoch_other"].to_numpy())
+    return int(np.count_nonzero(is_same & ~is_part)), int(np.count_nonzero(~is_same & ~is_sum))

@@ -64,6 +64,8 @@ class Sealer:
         self._recording_id = recording_id
         self._attempt = attempt
         self._n_files = 0
+        # A recording that was dropped may come again, while its files wait to be swept.
+        self._name = f"{recording_id}/{attempt}/{time.time_ns()}"
         self._small_paths: list[str] = []
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sealer")
         self._batch: Future[None] | None = None
@@ -138,7 +140,7 @@ class Sealer:
 
     def _next_hash(self) -> str:
         self._n_files += 1
-        return hashlib.sha256(f"{self._recording_id}/{self._attempt}/{self._n_files}".encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{self._name}/{self._n_files}".encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

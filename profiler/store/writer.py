@@ -18,12 +18,13 @@ from profiler.store.rows import checked_rows
 from profiler.store.sealer import Batch, Sealer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     import pyarrow as pa
     from numpy.typing import ArrayLike, NDArray
 
+    from profiler.store.manifest import Counting
     from profiler.store.recording import Recording
     from profiler.store.series import Series
 
@@ -54,6 +55,8 @@ class LakeWriter:
         What is written.
     seal_every_s
         For live recordings: seal what has waited this long, in seconds. None seals by size only.
+    counts
+        Whether readers see what is sealed at once, or all of it once it is whole, and nothing of it if it never is.
 
     Raises
     ------
@@ -62,7 +65,9 @@ class LakeWriter:
         read-only. What was sealed before is kept.
     """
 
-    def __init__(self, root: Path, recording: Recording, *, seal_every_s: float | None = None) -> None:
+    def __init__(
+        self, root: Path, recording: Recording, *, seal_every_s: float | None = None, counts: Counting = "at once"
+    ) -> None:
         self.recording = recording
         self.n_rows = 0
         self._seal_every_s = seal_every_s
@@ -70,7 +75,7 @@ class LakeWriter:
         with ExitStack() as resources:
             resources.callback(LakeLock(root, self._key, work=f"writing recording {self._key[:12]}").release)
             self._manifest = resources.enter_context(Manifest(root, mode="rw"))
-            self._attempt = self._manifest.begin(recording.to_row())
+            self._attempt = self._manifest.begin(recording.to_row(), counts=counts)
             self._sealer = Sealer(root, self._manifest, recording_id=self._key, attempt=self._attempt)
             resources.callback(self._sealer.close)
             self._resources = resources.pop_all()
@@ -83,6 +88,8 @@ class LakeWriter:
         self._flows: list[pa.Table] = []
         self._messages: list[str] = []
         self._n_messages = 0
+        self._replaced: tuple[str, ...] = ()
+        self._is_discarded = False
 
     def __enter__(self) -> Self:
         return self
@@ -91,11 +98,13 @@ class LakeWriter:
         with self._resources:
             sealing_error = self._seal_rest()
             failure = error or sealing_error
-            if failure is None:
-                self._manifest.finish(self._key, self._attempt, status=self.status, message=self._message())
+            if self._is_discarded:
+                self._manifest.drop(self._key)
+            elif failure is None:
+                self._finish(self.status)
             elif isinstance(failure, Exception):
                 with suppress(LakeError):  # the disk may be full; the failure itself is on its way to the caller
-                    self._manifest.finish(self._key, self._attempt, status="error", message=self._message(failure))
+                    self._finish("error", failure)
             if error is None and sealing_error is not None:
                 raise sealing_error
 
@@ -156,6 +165,7 @@ class LakeWriter:
         value: ArrayLike,
         window_ns: ArrayLike = 0,
         flags: ArrayLike = 0,
+        epoch: ArrayLike = 0,
     ) -> None:
         """Write samples of many series at once, each with its series; as `write_samples`, which takes longer a call.
 
@@ -165,7 +175,7 @@ class LakeWriter:
             Series that were added, shape (n_samples,); those of one series follow one another.
         t_ns, value
             Integers, shape (n_samples,).
-        window_ns, flags
+        window_ns, flags, epoch
             Integers, shape (n_samples,), or one for all.
 
         Raises
@@ -180,7 +190,7 @@ class LakeWriter:
         unknown = sorted(set(np.unique(series_ids).tolist()) - self._series.keys())
         if unknown:
             raise UsageError(f"series {unknown[0]} is not known to this writer; call add_series first")
-        given = {"t_ns": t_ns, "value": value, "window_ns": window_ns, "flags": flags, "epoch": 0}
+        given = {"t_ns": t_ns, "value": value, "window_ns": window_ns, "flags": flags, "epoch": epoch}
         columns = checked_columns(self.recording.source, given)
         start = 0
         while start < series_ids.size:
@@ -219,6 +229,29 @@ class LakeWriter:
         """
         self._seal("new")
         self._sealer.wait()
+
+    def sealed(self, table: str) -> list[Path]:
+        """Seal what was written so far, and return the files of a table that hold it.
+
+        Raises
+        ------
+        LakeError
+            If it cannot be sealed.
+        """
+        self.seal()
+        return self._manifest.sealed(table, self._key, attempt=self._attempt)
+
+    def replace(self, recording_ids: Iterable[str]) -> None:
+        """Let this recording take the place of others, at the moment at which it is complete."""
+        self._replaced = tuple(recording_ids)
+
+    def discard(self) -> None:
+        """Forget the recording when the block is left."""
+        self._is_discarded = True
+
+    def _finish(self, status: str, failure: Exception | None = None) -> None:
+        message = self._message(failure)
+        self._manifest.finish(self._key, self._attempt, status=status, message=message, replaces=self._replaced)
 
     def _append(self, series_id: int, columns: Mapping[str, NDArray[Any]]) -> None:
         n_rows = columns["t_ns"].size

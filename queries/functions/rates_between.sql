@@ -6,11 +6,12 @@
 -- example: from rates_between(1796000000000000000, 1796000060000000000) where host = 'h1'
 --
 -- The rules are those of profiler/signals and profiler/rates.py. Of counter reads at one time the last
--- counts; deltas add. Reads flagged impossible are left out, and so is a bad one: a little lower than the one
--- before, with the one after back on course. Bytes are those of function counter_bytes; rate_bps is null
--- where it is not known when they moved: after a reset, an impossible step or a saturated read. A delta's
--- bytes came in its own window, or since the read before where that is not known; a gauge of bytes/s is taken
--- for the mean of such a window.
+-- counts. Deltas add, and so do equal ones of different epochs: halves of a bin in which one file of a
+-- capture ends and the next begins. Reads flagged impossible are left out, and so is a bad one: a little
+-- lower than the one before, with the one after back on course. Bytes are those of function counter_bytes;
+-- rate_bps is null where it is not known when they moved: after a reset, an impossible step or a saturated
+-- read. A delta's bytes came in its own window, or since the read before where that is not known; a gauge of
+-- bytes/s is taken for the mean of such a window.
 --
 -- A counter that is copied by a clock of its own moves when that ticks, not when it is read. Where offbeat
 -- analyze has found such a clock, windows are between ticks (function counter_ticks), and refresh_s is its
@@ -76,12 +77,12 @@ create macro rates_between(first_ns, last_ns, chosen := null) as table
             lead(t_ns) over (partition by series_id order by t_ns, epoch, value, flags) is distinct from t_ns
     ),
 
-    deltas as (
+    delta_rows as (
         select
             series_id,
             t_ns,
+            value, -- noqa: RF04
             max(window_ns) as window_ns,
-            cast(sum(distinct value) as bigint) as step_bytes,
             bit_or(flags) as flags
         from samples
         where
@@ -92,6 +93,17 @@ create macro rates_between(first_ns, last_ns, chosen := null) as table
                 select unclocked.series_id from unclocked
                 where unclocked.kind = 'delta'
             )
+        group by series_id, t_ns, value, epoch
+    ),
+
+    deltas as (
+        select
+            series_id,
+            t_ns,
+            max(window_ns) as window_ns,
+            cast(sum(value) as bigint) as step_bytes,
+            bit_or(flags) as flags
+        from delta_rows
         group by series_id, t_ns
     ),
 

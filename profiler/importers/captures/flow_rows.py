@@ -71,8 +71,10 @@ def _rows(memory: KernelMemory, numbers: NDArray[np.intp], points: list[str]) ->
     }
     for i, field in enumerate(_NAMED, start=1):
         arrays[field] = column_of_values([name[i] for name in names], schema.field(field).type)
+    places = [points[name.interface] for name in names]
+    arrays["point"] = column_of_values(places, pa.string())
     moved = zip(*(arrays[name].to_pylist() for name in _IDENTIFYING), strict=True)
-    rows = zip((points[name.interface] for name in names), (name[1:] for name in names), moved, strict=True)
+    rows = zip(places, (name[1:] for name in names), moved, strict=True)
     flow_ids = [_flow_id((point, *name, *counts)) for point, name, counts in rows]
     arrays["flow_id"] = column_of_values(flow_ids, pa.uint64())
     return pa.Table.from_arrays([arrays[field.name] for field in schema], schema=schema)

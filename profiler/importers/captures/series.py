@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -28,6 +29,9 @@ MOST_SERIES: Final = 1 << 17
 
 MOST_ROWS_AT_ONCE: Final = 1 << 15
 """Bins made into samples at once, which bounds the zeros that are made with them."""
+
+_LARGEST_EPOCH: Final = (1 << 31) - 1
+"""An epoch is an int32."""
 
 _METRICS: Final = ("bytes", "packets")
 _PROTOCOLS: Final = {1: "icmp", 6: "tcp", 17: "udp", 27: "ib", 47: "gre", 58: "icmp6", 132: "sctp"}
@@ -57,6 +61,7 @@ class SeriesTable:
         self._source = source
         self._of_flow = np.zeros(1 << 12, dtype=np.int64)
         self._n_flows = 1
+        self._epoch = 0
         self._numbers: dict[bytes, int] = {}
         self._first_keys: list[NDArray[np.int64]] = [np.zeros(N_KEY, dtype=np.int64)]
         self._last_bin = np.full(MOST_SERIES, NEVER, dtype=np.int64)
@@ -71,6 +76,7 @@ class SeriesTable:
     def write(self, bins: NDArray[np.int64], *, points: list[str]) -> None:
         """Write rows of bins; those of one series come in order from call to call."""
         for part in _parts(bins):
+            self._epoch = self._epoch or _number_of(part, self._first_keys)
             self._write(part, points)
 
     def _write(self, bins: NDArray[np.int64], points: list[str]) -> None:
@@ -78,7 +84,7 @@ class SeriesTable:
         self._last_bin[bins[:, SERIES]] = bins[:, BIN]
         ids = self._identify(samples.series, points)
         for column, values in enumerate((samples.n_bytes, samples.n_packets)):
-            rows = Rows(samples.t_ns, values, samples.window_ns, samples.flags)
+            rows = Rows(samples.t_ns, values, samples.window_ns, samples.flags, self._epoch)
             write_mixed(self._sink, ids[:, column], samples=rows)
         self.n_samples += 2 * samples.series.size
 
@@ -127,6 +133,15 @@ class SeriesTable:
             number = self._numbers[name] = len(self._first_keys)
             self._first_keys.append(key.copy())
         return number
+
+
+def _number_of(bins: NDArray[np.int64], keys: list[NDArray[np.int64]]) -> int:
+    """Return a number that is a capture's own, by its first bin: what others have of the same bins adds to its own.
+
+    A file that ends within a bin and the next file, which begins there, would else be the same row twice if they have
+    as many bytes of it.
+    """
+    return zlib.crc32(bins[0].tobytes() + keys[int(bins[0, SERIES])].tobytes()) & _LARGEST_EPOCH or 1
 
 
 def _parts(bins: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

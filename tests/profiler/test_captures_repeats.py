@@ -1,0 +1,170 @@
+"""One packet counts once, however often and in whatever form its capture is ingested."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pipeline.sql import open_lake
+from profiler.importers import Options, follow, ingest
+from profiler.store import Lake, compact
+from tests.profiler.frames import ethernet, interface, ipv4, packet, pcap, ports, section, simple_packet
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from profiler.importers import InputReport
+
+STEP_US = 100
+N_PACKETS = 600
+FRAMES = [
+    ethernet(ipv4(ports(1000 + i, 2000, bytes(20)), (f"10.0.0.{i + 1}", "10.0.0.9"), proto=6), 0x0800) for i in range(2)
+] + [ethernet(bytes(46), 0x88CC)]
+"""Two flows between addresses, and one of packets without any."""
+PACKETS = [(1_700_000_000, i * STEP_US, FRAMES[i % 3], 1000) for i in range(N_PACKETS)]
+
+
+def written(path: Path, start: int = 0, stop: int = N_PACKETS) -> Path:
+    path.write_bytes(pcap(PACKETS[start:stop]))
+    return path
+
+
+def taken(path: Path, lake: Path, **options: Any) -> InputReport:
+    (report,) = ingest(path, lake=lake, options=Options(**options)).inputs
+    return report
+
+
+def packets_in(lake: Path) -> list[float]:
+    """Return how many packets of 1000 bytes each way to count has: rates, readings, flows."""
+    opened = Lake.open(lake)
+    series = opened.read("series")
+    of_bytes = [
+        number
+        for number, metric in zip(series["series_id"].to_pylist(), series["metric"].to_pylist(), strict=True)
+        if metric == "bytes"
+    ]
+    read = sum(int(counter.value.sum()) for _, counter in opened.counters(of_bytes))
+    with open_lake(lake) as database:
+        (row,) = database.sql(
+            "select (select sum(bytes) from rates) as r, (select sum(bytes) from flows) as f"
+        ).to_pylist()
+    return [int(row["r"]) / 1000, read / 1000, int(row["f"]) / 1000]
+
+
+ONCE = [N_PACKETS] * 3
+
+
+@pytest.mark.parametrize("cut", [303, 305])
+def test_bin_in_which_a_capture_was_rotated_has_the_bytes_of_both_files(tmp_path: Path, cut: int) -> None:
+    # At 1 ms and 10 packets a bin, the first cut leaves three packets to one file; the second five, as to the other.
+    for number, (start, stop) in enumerate([(0, cut), (cut, N_PACKETS)]):
+        assert taken(written(tmp_path / f"c{number}.pcap", start, stop), tmp_path / "lake").status == "read"
+
+    assert packets_in(tmp_path / "lake") == ONCE
+
+
+def test_packed_or_converted_capture_is_there_already(tmp_path: Path) -> None:
+    taken(written(tmp_path / "c.pcap"), tmp_path / "lake")
+    (tmp_path / "c.gz").write_bytes(gzip.compress((tmp_path / "c.pcap").read_bytes()))
+    blocks = [packet(frame, ticks=at_s * 10**6 + at_us, wire=size) for at_s, at_us, frame, size in PACKETS]
+    (tmp_path / "c.pcapng").write_bytes(section() + interface() + b"".join(blocks))
+
+    again = [taken(tmp_path / name, tmp_path / "lake") for name in ("c.gz", "c.pcapng")]
+
+    assert [report.status for report in again] == ["already there"] * 2
+    assert "its packets are those of" in again[0].message
+    assert packets_in(tmp_path / "lake") == ONCE
+
+
+def test_other_bins_take_the_place_of_those_that_were_there(tmp_path: Path) -> None:
+    path = written(tmp_path / "c.pcap")
+    for options in ({}, {"bin_s": 0.01}, {"series_by": "flow"}):
+        report = taken(path, tmp_path / "lake", **options)
+        assert report.status == "read"
+        assert packets_in(tmp_path / "lake") == ONCE
+
+    assert [item.what for item in report.skipped] == [str(path)]
+    assert "takes its place" in report.skipped[0].why
+    assert Lake.open(tmp_path / "lake").states() == {"ok": 1}
+
+
+def test_capture_that_has_grown_takes_the_place_of_its_parts_and_they_are_there_then(tmp_path: Path) -> None:
+    for name, start, stop in (("a", 0, 200), ("b", 200, 300)):
+        taken(written(tmp_path / f"{name}.pcap", start, stop), tmp_path / "lake")
+
+    assert taken(written(tmp_path / "whole.pcap"), tmp_path / "lake").status == "read"
+    assert taken(tmp_path / "a.pcap", tmp_path / "lake").status == "already there"
+    assert packets_in(tmp_path / "lake") == ONCE
+
+
+def test_what_has_some_of_the_packets_is_refused_unless_it_was_captured_elsewhere(tmp_path: Path) -> None:
+    taken(written(tmp_path / "c.pcap", 0, 400), tmp_path / "lake")
+    other = written(tmp_path / "d.pcap", 200, 600)
+    report = taken(other, tmp_path / "lake")
+
+    assert report.status == "failed"
+    assert "has 2 flows of it already" in report.message
+    assert "--host" in report.message
+    assert packets_in(tmp_path / "lake") == [400] * 3
+    assert Lake.open(tmp_path / "lake").states() == {"ok": 1}
+    assert taken(other, tmp_path / "lake", host="far").status == "read"
+    assert sorted(set(Lake.open(tmp_path / "lake").read("flows")["point"].to_pylist())) == ["", "far"]
+
+
+def test_packets_without_addresses_may_be_at_two_places_at_one_time(tmp_path: Path) -> None:
+    for number, frame in enumerate(FRAMES):
+        packets = [(1_700_000_000, i * STEP_US + number, each, 1000) for i in range(9) for each in (frame, FRAMES[2])]
+        (tmp_path / f"{number}.pcap").write_bytes(pcap(packets[: 18 - number]))
+
+    reports = [taken(tmp_path / f"{number}.pcap", tmp_path / "lake") for number in range(2)]
+
+    assert [report.status for report in reports] == ["read", "read"]
+
+
+def test_what_was_compacted_cannot_be_replaced(tmp_path: Path) -> None:
+    for name, start, stop in (("a", 0, 200), ("b", 200, 300)):
+        taken(written(tmp_path / f"{name}.pcap", start, stop), tmp_path / "lake")
+    compact(Lake.open(tmp_path / "lake"))
+
+    report = taken(written(tmp_path / "whole.pcap"), tmp_path / "lake")
+
+    assert report.status == "failed"
+    assert "another --lake" in report.message
+    assert packets_in(tmp_path / "lake") == [300] * 3
+
+
+def test_capture_without_times_is_told_by_its_counts(tmp_path: Path) -> None:
+    path = tmp_path / "c.pcapng"
+    path.write_bytes(section() + interface() + b"".join(simple_packet(frame) for frame in FRAMES))
+    (tmp_path / "c.gz").write_bytes(gzip.compress(path.read_bytes()))
+
+    assert taken(path, tmp_path / "lake").status == "read"
+    assert taken(tmp_path / "c.gz", tmp_path / "lake").status == "already there"
+
+
+def test_followed_file_is_there_when_it_is_ingested_and_replaced_once_it_has_grown(tmp_path: Path) -> None:
+    path, lake = written(tmp_path / "c.pcap", 0, 400), tmp_path / "lake"
+    assert follow(path, lake=lake, stop=lambda: True).status == "read"
+    assert taken(path, lake).status == "already there"
+    assert taken(written(path), lake).status == "read"
+    assert packets_in(lake) == ONCE
+
+    refused = follow(path, lake=lake, stop=lambda: True)
+
+    assert refused.status == "failed"
+    assert "without --follow" in refused.message
+    assert packets_in(lake) == ONCE
+
+
+def test_lake_that_has_the_packets_too_is_not_merged_in(tmp_path: Path) -> None:
+    path = written(tmp_path / "c.pcap")
+    taken(path, tmp_path / "one")
+    path.with_suffix(".gz").write_bytes(gzip.compress(path.read_bytes()))
+    taken(path.with_suffix(".gz"), tmp_path / "two")
+
+    (report,) = ingest(tmp_path / "two", lake=tmp_path / "one").inputs
+
+    assert report.status == "already there"
+    assert packets_in(tmp_path / "one") == ONCE
