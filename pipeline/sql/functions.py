@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     import duckdb
 
-__all__ = ["Function", "list_functions", "make_kernels"]
+__all__ = ["OF_VIEWS", "Function", "list_functions", "make_kernels"]
 
 
-_OF_VIEWS: Final = frozenset({"folded_rates", "link_bursts", "link_loads", "link_meetings"})
-"""Functions that read views, so that these are made before; the others read tables at most."""
+OF_VIEWS: Final = ("flow_rates", "series_bursts_of", "folded_rates", "link_bursts", "link_loads", "link_meetings")
+"""Functions that read views, so that these are made before, in order of making; the others read tables at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Function:
     @property
     def reads_views(self) -> bool:
         """Whether it is made of rows that views give."""
-        return self.name in _OF_VIEWS
+        return self.name in OF_VIEWS
 
     @property
     def call(self) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pipeline.sql.catalog import list_views
 from pipeline.sql.faults import reason
-from pipeline.sql.functions import list_functions
+from pipeline.sql.functions import OF_VIEWS, list_functions
 from profiler.errors import LakeError
 from profiler.schema import TABLES
 
@@ -107,13 +107,14 @@ def _definitions() -> Iterator[tuple[str, str]]:
     """Yield name and statement of each function and view, those first that others read."""
     functions = [function for function in list_functions() if function.text]
     yield from ((function.name, function.text) for function in functions if not function.reads_views)
-    left = {function.name: function.text for function in functions if function.reads_views}
+    texts = {function.name: function.text for function in functions}
+    left = list(OF_VIEWS)
     for view in list_views():
-        if any(f" {name}(" in view.text for name in left):
-            yield from left.items()
-            left = {}
+        n_needed = max((i + 1 for i, name in enumerate(left) if f" {name}(" in view.text), default=0)
+        yield from ((name, texts[name]) for name in left[:n_needed])
+        del left[:n_needed]
         yield view.name, f"create view {view.name} as {view.text}"
-    yield from left.items()
+    yield from ((name, texts[name]) for name in left)
 
 
 def _make_relation(connection: duckdb.DuckDBPyConnection, table: Table, source: Source) -> None:
