@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.optimize import nnls
 
 from profiler.period.folding import Fold
 from profiler.period.spectrum import alias_periods
@@ -126,6 +125,8 @@ def are_irregular(edges_ns: NDArray[np.int64], *, dt_s: float) -> bool:
 
 def _misfit(means: NDArray[np.float64], counts: NDArray[np.float64], *, window_cycles: float) -> float:
     """Return how badly the best demand, averaged over a window of so many cycles, gives the folded means."""
+    from scipy.optimize import nnls  # takes 0.3 s to import, and most series need none
+
     seen = counts > 0
     weight = np.sqrt(counts[seen])
     spread = np.sum(counts[seen] * (means[seen] - np.average(means[seen], weights=counts[seen])) ** 2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import f as f_distribution
+from scipy.special import fdtrc
 
 from profiler.period.medians import median
 
@@ -125,7 +125,7 @@ def _differ(volumes: NDArray[np.float64], classes: NDArray[np.int64], *, n_cycle
     free_within = (len(volumes) - n_cycles) * FREE_PARTS
     ratio = (between / free_between) / max(within / free_within, np.finfo(np.float64).tiny)
     shape = len(volumes) * np.sum((common[:-1] - common[:-1].mean()) ** 2)
-    if between < least * shape or f_distribution.sf(ratio, free_between, free_within) > P_CHANCE:
+    if between < least * shape or fdtrc(free_between, free_within, ratio) > P_CHANCE:
         return False
     early, late = (
         [half.mean(axis=0) - common for half in halves] for halves in zip(*map(_halves, present), strict=True)
