@@ -11,8 +11,9 @@ References
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,7 +47,8 @@ class RayEngine:
             If Ray is not installed, or the cluster cannot be reached.
         """
         ray = _import_ray()
-        with _cluster(ray, self.n_workers) as n_cpus:
+        # What Ray has to say of processes that die it would print amid the answer.
+        with redirect_stdout(sys.stderr), _cluster(ray, self.n_workers) as n_cpus:
             task = ray.remote(run_shard).options(num_cpus=1, max_retries=RETRIES)
             waiting = sorted(shards, key=lambda shard: shard.n_samples)  # popped from its end, the longest first
             pending: dict[Any, Shard] = {}

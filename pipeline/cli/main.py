@@ -88,6 +88,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (OffbeatError, OSError) as error:
         sys.stderr.write(f"offbeat: {error}\n")
         return 1
+    except MemoryError:
+        sys.stderr.write("offbeat: memory ran out; free some, or give this process more (ulimit -v, its container)\n")
+        return 1
     return 0
 
 

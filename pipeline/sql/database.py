@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -91,7 +91,7 @@ class Database:
     ) -> None:
         self._sources, self._find, self._is_checked = sources, find_lost, is_checked
         self._reader: pa.RecordBatchReader | None = None
-        with ExitStack() as resources:
+        with _memory_told(), ExitStack() as resources:
             spill = resources.enter_context(
                 tempfile.TemporaryDirectory(prefix="offbeat-sql-", ignore_cleanup_errors=True)
             )
@@ -228,6 +228,14 @@ class Database:
         except duckdb.Error as placed:
             return str(placed)
         return str(error)
+
+
+@contextmanager
+def _memory_told() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise explained(error) from None
 
 
 def _connect(spill: str, *, memory_limit: str, threads: int | None) -> duckdb.DuckDBPyConnection:

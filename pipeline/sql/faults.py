@@ -16,6 +16,10 @@ __all__ = ["explained", "reason"]
 
 _OF_FUNCTION: Final = "Python exception occurred while executing the UDF: UsageError: "
 _OF_MEMORY: Final = "Out of Memory Error"
+_NOT_GIVEN: Final = "Allocation failure"
+"""What it says where not its own limit is reached, but that of the process or the machine."""
+_NO_MORE: Final = "the machine, or the limit of this process (ulimit -v, a container), gives no more: free some memory"
+_ASK_LESS: Final = "select fewer rows or columns, aggregate, or give more with --memory"
 _OF_STATEMENT: Final = (
     "Binder", "Catalog", "Constraint", "Conversion", "Invalid Input", "INTERRUPT", "Mismatch Type", "Not implemented",
     "Out of Range", "Parameter Not Resolved", "Parser", "Permission", "Syntax", "Sequence", "TransactionContext",
@@ -60,7 +64,7 @@ def explained(
         told = reason(error)
         return LakeError(told + (_LEAVE_OUT if told.endswith(RESTORE_OBJECT) and may_leave_out(()) else ""))
     if message.startswith(_OF_MEMORY):
-        return LakeError(f"{message}\nselect fewer rows or columns, aggregate, or give more with --memory")
+        return LakeError(f"{message}\n{_NO_MORE if _NOT_GIVEN in message else _ASK_LESS}")
     if message.startswith(_OF_STATEMENT) and not any(sign in message for sign in _DAMAGE):
         return UsageError(message.rpartition(_OF_FUNCTION)[2])
     lost = find_lost()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from unittest.mock import MagicMock
 
 import pytest
 
-from pipeline.batch import BatchOptions, local, on_ray
+from pipeline.batch import BatchOptions, Work, local, on_ray
 from profiler.errors import UsageError
 from tests.pipeline.fleets import DEADLY, fleet, profiles, rows, run_deadly_shard
 
@@ -89,6 +91,21 @@ def test_a_ray_worker_that_dies_costs_its_shard_and_no_other(
     assert fault.what.endswith(f"series of {DEADLY}")
     assert fault.why.startswith("its Ray task ended with WorkerCrashedError")
     assert found.n_profiled == 6
+
+
+def test_what_ray_prints_of_dead_processes_does_not_come_amid_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @contextmanager
+    def chatty(*_: object) -> Iterator[int]:
+        yield 1
+        print("(raylet) A worker died or was killed")  # noqa: T201
+
+    monkeypatch.setattr(on_ray, "_import_ray", MagicMock)
+    monkeypatch.setattr(on_ray, "_cluster", chatty)
+    assert list(on_ray.RayEngine().run([], Work(tmp_path))) == []
+    printed = capsys.readouterr()
+    assert (printed.out, "A worker died" in printed.err) == ("", True)
 
 
 def test_no_workers_are_refused() -> None:

@@ -9,6 +9,18 @@ import pytest
 from pipeline.cli import main
 
 
+def test_memory_that_runs_out_is_one_line_and_a_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def exhausted(_arguments: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(main, "app", exhausted)
+    assert main.main([]) == 1
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith("offbeat: memory ran out; ")
+
+
 def test_linear_algebra_has_one_thread_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, str | None] = {}
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "")

@@ -357,6 +357,18 @@ def test_an_export_into_a_missing_folder_says_so(lake: Lake, tmp_path: Path) -> 
         export_views(lake.root, tmp_path / "nowhere" / "lake.duckdb")
 
 
+def test_memory_that_the_machine_does_not_give_is_told_from_a_limit_that_can_be_raised(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise duckdb.OutOfMemoryException("Out of Memory Error: Allocation failure")
+
+    monkeypatch.setattr("pipeline.sql.database.make_relations", refused)
+    with pytest.raises(LakeError, match="ulimit") as told:
+        open_lake(lake.root)
+    assert "--memory" not in str(told.value)
+
+
 def test_little_memory_is_enough(lake: Lake) -> None:
     with open_lake(lake.root, memory_limit="60MB", threads=1) as database:
         assert database.sql("select count(*) as n from rates").to_pylist() == [{"n": 3 * 20_000}]
