@@ -15,7 +15,7 @@ from profiler.schema import TABLES, arrow_schema
 from profiler.store.counters import read_counter, read_counters
 from profiler.store.database import MANIFEST_NAME, READ_ONLY, check_is_new, create_database
 from profiler.store.manifest import Manifest
-from profiler.store.reading import read_segments, sizes_of
+from profiler.store.reading import read_segments, read_sound, sizes_of
 from profiler.store.remote.address import RemotePath, locate
 from profiler.store.remote.snapshot import fetch
 from profiler.store.rows import checked_rows, last_of_each_key
@@ -224,9 +224,10 @@ class Lake:
             manifest.add(self._sealed(manifest, table, new))
             small = _small_files(manifest, table)
             if len(small) > _SMALL_FILES:
-                rows = read_segments([manifest.place(entry) for entry in small], arrow_schema(table))
-                merged = self._sealed(manifest, table, last_of_each_key(table, rows))
-                manifest.merge([entry.path for entry in small], merged)
+                rows, lost = read_sound([manifest.place(entry) for entry in small], arrow_schema(table))
+                if not lost:  # else its rows would be older than those merged, should it come back
+                    merged = self._sealed(manifest, table, last_of_each_key(table, rows))
+                    manifest.merge([entry.path for entry in small], merged)
 
     def _sealed(self, manifest: Manifest, table: str, rows: pa.Table) -> Segment:
         path = f"{table}/{uuid.uuid4().hex[:16]}.parquet"

@@ -174,6 +174,22 @@ def test_a_file_that_is_damaged_or_gone_is_named(lake: Lake) -> None:
         lake.counter(series_id)
 
 
+def test_a_table_that_grows_does_so_while_one_of_its_files_is_lost_and_is_merged_when_it_is_back(lake: Lake) -> None:
+    def add(run_ns: int) -> None:
+        lake.append("runs", pa.table({"run_ns": pa.array([run_ns], pa.int64())}))
+
+    for run_ns in range(32):
+        add(run_ns)
+    lost = lake.files("runs")[5]
+    lost.rename(lost.with_suffix(".away"))
+    add(32)
+    assert len(lake.files("runs")) == 33
+    lost.with_suffix(".away").rename(lost)
+    add(33)
+    assert len(lake.files("runs")) == 1
+    assert sorted(lake.read("runs")["run_ns"].to_pylist()) == list(range(34))
+
+
 def test_a_lake_moved_elsewhere_still_works(lake: Lake) -> None:
     series_id = write(lake, "a", [1, 2, 3])
     moved = lake.root.rename(lake.root.with_name("moved"))
