@@ -86,6 +86,9 @@ class Share:
         return cls(number=number, total=total)
 
     def of(self, shards: Sequence[Shard]) -> list[Shard]:
-        """Return this share: every ``total``-th shard by size, so that shares take about the same time."""
-        largest_first = sorted(shards, key=lambda shard: (-shard.n_samples, shard.key))
+        """Return this share: every ``total``-th shard by size, so that shares take about the same time.
+
+        Those of the present are divided first: of the others all may be known.
+        """
+        largest_first = sorted(shards, key=lambda shard: (not shard.is_present, -shard.n_samples, shard.key))
         return largest_first[self.number - 1 :: self.total]

@@ -40,6 +40,8 @@ class PortProfiles:
         Files that cannot be read, and shards that failed.
     files
         The sample files that can be read.
+    work
+        The folder of finished shards.
     n_profiled
         Series profiled in this run, counted once a range; the others were finished before.
     unread
@@ -51,6 +53,7 @@ class PortProfiles:
     history: Iterable[tuple[Shard, list[SeriesProfile]]]
     faults: tuple[Skipped, ...]
     files: Sequence[SampleFile]
+    work: Work
     n_profiled: int
     unread: Mapping[int, str] = field(default_factory=dict)
 
@@ -112,6 +115,7 @@ def profile_ports(
         history=finished.history(),
         faults=(*_broken(plan.broken), *plan.lost_history, *finished.faults()),
         files=plan.files,
+        work=plan.work,
         n_profiled=n_profiled,
         unread=_unread(shards, finished, plan.broken),
     )
@@ -143,8 +147,8 @@ def profile_share(
 ) -> ShareRun:
     """Finish one share of a lake's shards, and leave the results in the work folder for whoever merges.
 
-    The lake itself is only read. Shares are the same in every process that sees the same lake; for what the arguments
-    are, see `profile_ports`.
+    The lake itself is only read. Shares are the same in every process that sees the same samples, also if a merge came
+    between them; for what the arguments are, see `profile_ports`.
 
     Raises
     ------
@@ -154,7 +158,7 @@ def profile_share(
         If the engine is not installed, or cannot be reached.
     """
     plan = _plan(lake, ports, options)
-    own = share.of(plan.wanted(known))
+    own = [shard for shard in share.of(plan.shards) if plan.wants(shard, known)]
     finished = Finished(plan.work, own)
     n_kept = finished.n_shards
     finished.compute(options, on_port)
@@ -181,16 +185,20 @@ class _Plan:
         return plan_shards(self.ports, self.files, window_s=self.window_s, history=self.history)
 
     def wanted(self, known: Collection[str]) -> list[Shard]:
-        """Return the shards of the present, and the closed ones that the history has not, and may have.
+        """Return the shards whose results an analysis needs."""
+        return [shard for shard in self.shards if self.wants(shard, known)]
+
+    def wants(self, shard: Shard, known: Collection[str]) -> bool:
+        """Return whether a shard is of the present, or a closed one that the history has not, and may have.
 
         A range that it has is not profiled anew while files that may hold some of its readings cannot be read: what is
         left of it would stand in the place of the whole, and stay when the files are back.
         """
-        return [shard for shard in self.shards if shard.is_present or not self._is_told(shard, known)]
-
-    def _is_told(self, shard: Shard, known: Collection[str]) -> bool:
+        if shard.is_present:
+            return True
         has_range = (shard.from_ns, shard.to_ns) in self.history.get(shard.host, KnownRanges())
-        return shard.key in known or (has_range and any(may_hold(file.path.name, shard.host) for file in self.broken))
+        is_torn = has_range and any(may_hold(file.path.name, shard.host) for file in self.broken)
+        return shard.key not in known and not is_torn
 
     def without(self, changed: Sequence[BrokenFile]) -> _Plan:
         """Return the plan for the files that are left."""

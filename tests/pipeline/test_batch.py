@@ -20,7 +20,7 @@ from pipeline.batch.files import INDEX_NAME
 from pipeline.batch.results import read_result, write_result
 from pipeline.batch.shard import PORT_COLUMNS, SOURCES
 from pipeline.flow import analyze
-from pipeline.measured import read_ports
+from pipeline.measured import closed_shards, read_ports
 from profiler.errors import UsageError
 from profiler.phases import TrafficProfile
 from profiler.phases.phase import Outlier, Phase
@@ -336,6 +336,21 @@ def test_a_merge_names_what_no_share_has_finished(settled: Lake, tmp_path: Path)
     assert all("not computed yet" in fault.why for fault in merged.faults)
     statuses = [one.profile.status for one in merged.series.values()]
     assert (statuses.count("no_data"), statuses.count("periodic")) == (4, 4)
+
+
+def test_a_share_that_comes_after_a_merge_finishes_what_that_lacked(tmp_path: Path) -> None:
+    lake = fleet(tmp_path / "lake")
+    options = BatchOptions(window_s=1.0)
+
+    def finish(number: int) -> None:
+        share, known = Share(number=number, total=3), closed_shards(lake)
+        profile_share(lake, read_ports(lake), options=options, share=share, on_port=lambda _a, _b: None, known=known)
+
+    finish(1)
+    finish(3)
+    assert analyze(lake.root, batch=replace(options, compute="nothing")).faults
+    finish(2)
+    assert analyze(lake.root, batch=replace(options, compute="nothing")).faults == ()
 
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "1/0", "1", "a/b", "-1/4", "1/2/3", ""])
