@@ -16,15 +16,23 @@ with span as (
     from profiles
 ),
 
+moved as (
+    select
+        series_id,
+        sum(bytes) * 8e9 / sum(window_ns) as mean_bps
+    from metered_rates((select span.from_ns from span), (select span.to_ns from span))
+    group by series_id
+),
+
 measured as (
     select
-        link_id,
-        direction,
-        capacity_bps,
-        sum(bytes) * 8e9 / sum(load_ns) as mean_bps
-    from link_loads((select span.from_ns from span), (select span.to_ns from span), bin_s := 0)
-    where $link_id is null or link_id = $link_id
-    group by link_id, direction, capacity_bps
+        link_meters.link_id,
+        link_meters.direction,
+        link_meters.capacity_bps,
+        moved.mean_bps
+    from link_meters
+    inner join moved on link_meters.series_id = moved.series_id
+    where $link_id is null or link_meters.link_id = $link_id
 ),
 
 placed as (

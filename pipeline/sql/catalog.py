@@ -26,6 +26,7 @@ VIEWS: Final = (
     "flow_parts",
     "port_series",
     "link_series",
+    "link_meters",
     "series_bursts",
     "job_ports",
     "job_series",

@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["OF_VIEWS", "Function", "list_functions", "make_kernels"]
 
 
-OF_VIEWS: Final = ("flow_rates", "series_bursts_of", "folded_rates", "link_bursts", "link_loads", "link_meetings")
+OF_VIEWS: Final = (
+    "flow_rates",
+    "series_bursts_of",
+    "folded_rates",
+    "metered_rates",
+    "link_loads",
+    "link_bursts",
+    "link_meetings",
+)
 """Functions that read views, so that these are made before, in order of making; the others read tables at most."""
 
 

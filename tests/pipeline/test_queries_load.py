@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -48,6 +48,54 @@ def test_neither_bins_nor_windows_across_them_lose_or_gain_a_byte(tmp_path: Path
             rows = opened.sql(f"from link_loads(null, null, bin_s := {bin_s})").to_pylist()
             n_bytes, load_ns = (sum(row[name] for row in rows) for name in ("bytes", "load_ns"))
             assert (n_bytes, load_ns) == (value[-1] - value[0], t_ns[-1] - t_ns[0])
+
+
+def test_loads_are_those_of_bins_filled_one_window_after_the_other(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    steps_ns = np.concatenate(
+        [rng.integers(9e8, 11e8, 200), rng.integers(1e6, 8e8, 200), rng.integers(1e9, 6e9, 50), np.full(20, 10**9)]
+    )
+    steps_ns[300] += -steps_ns[:301].sum() % 10**9  # from here on some reads are on an edge of bins
+    value = np.cumsum(rng.integers(0, 10**7, steps_ns.size + 1))
+    value[[50, 51, 250, 420]] = [value[49], value[49] - 1000, 0, 0]
+    root = tmp_path / "lake"
+    reads = (T0_NS + np.concatenate([[0], np.cumsum(steps_ns)]), value)
+    add_advice(root, make_lake(root, {port("sw1", "t1", "transmit"): reads}))
+    with open_lake(root) as opened:
+        windows = opened.sql("select t_ns, window_ns, bytes, rate_bps from rates order by t_ns").to_pylist()
+        for bin_s in (0.3, 1.0, 2.5):
+            rows = opened.sql(f"from link_loads(null, null, bin_s := {bin_s})").to_pylist()
+            found = {row["load_permille"]: (row["load_ns"], row["bytes"]) for row in rows}
+            assert found == _loads_of(windows, bin_ns=round(bin_s * 1e9), capacity_bps=400e6)
+
+
+def _loads_of(
+    windows: Sequence[Mapping[str, Any]], *, bin_ns: int, capacity_bps: float
+) -> dict[int | None, tuple[int, int]]:
+    """Return the time and bytes at each load in permille, by a dictionary of bins."""
+    bins: dict[int, list[int]] = {}
+    loads: dict[int | None, tuple[int, int]] = {}
+
+    def add(rate_bps: float | None, n_ns: int, n_bytes: int) -> None:
+        load = None if rate_bps is None else round(rate_bps * 1000 / capacity_bps)
+        ns, total = loads.get(load, (0, 0))
+        loads[load] = (ns + n_ns, total + n_bytes)
+
+    for window in windows:
+        end_ns, length_ns, n_bytes = window["t_ns"], window["window_ns"], window["bytes"]
+        start_ns = end_ns - length_ns
+        if window["rate_bps"] is None:
+            add(None, length_ns, n_bytes)
+            continue
+        for i_bin in range(start_ns // bin_ns, (end_ns - 1) // bin_ns + 1):
+            edges_ns = max(start_ns, i_bin * bin_ns), min(end_ns, (i_bin + 1) * bin_ns)
+            before, now = (int(n_bytes * ((edge_ns - start_ns) / length_ns)) for edge_ns in edges_ns)
+            whole = bins.setdefault(i_bin, [0, 0])
+            whole[0] += edges_ns[1] - edges_ns[0]
+            whole[1] += now - before
+    for n_ns, n_bytes in bins.values():
+        add(n_bytes * 8e9 / n_ns if 2 * n_ns >= bin_ns else None, n_ns, n_bytes)
+    return loads
 
 
 def test_the_noise_of_when_short_windows_end_is_no_load(tmp_path: Path) -> None:
