@@ -218,7 +218,8 @@ create macro rates_between(first_ns, last_ns, chosen := null) as table
             flags,
             case
                 when window_ns > 0 then window_ns
-                else t_ns - lag(t_ns) over (partition by series_id order by t_ns)
+                -- A capture begins here: what moved since the one before it was not captured.
+                when (flags & 8) = 0 then t_ns - lag(t_ns) over (partition by series_id order by t_ns)
             end as step_ns,
             step_bytes as amount,
             cast(null as double) as refresh_s,

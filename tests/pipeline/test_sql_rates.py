@@ -66,6 +66,17 @@ def test_a_counter_near_the_top_of_63_bits_does_not_overflow(tmp_path: Path) -> 
     assert [row["bytes"] for row in rows] == [8, 0]
 
 
+def test_what_was_not_captured_between_two_captures_is_no_silence(tmp_path: Path) -> None:
+    flow = port("h", "eth0", "transmit", layer="capture", kind="delta")
+    reads = (np.array([1, 2, 61, 62]) * SECOND_NS, np.array([7, 125, 0, 250]))
+    flags = np.array([8, 0, 8, 0], np.uint16)
+    window_ns = np.array([0, SECOND_NS, 0, SECOND_NS], np.int32)
+    make_lake(tmp_path / "lake", {flow: reads}, flags=flags, window_ns=window_ns)
+    with open_lake(tmp_path / "lake") as database:
+        rows = database.sql("select window_ns, bytes from rates order by t_ns").to_pylist()
+    assert rows == [{"window_ns": SECOND_NS, "bytes": 125}, {"window_ns": SECOND_NS, "bytes": 250}]
+
+
 def test_a_delta_covers_its_own_window(tmp_path: Path) -> None:
     flow = port("h", "eth0", "transmit", layer="capture", kind="delta")
     rows = rates_of(tmp_path / "lake", flow, [5, 9], [125, 250], window_ns=SECOND_NS)
