@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from pipeline.analysis import Skipped
 from pipeline.batch import SeriesProfile
 from pipeline.batch.compute import port_rate
+from pipeline.batch.plan import SERIES_SAMPLES
 from profiler.batch.outcome import profile_or_reason
 from profiler.schema import Flag
 from profiler.store import Counter
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["foreign_flows", "profile_flow_sums", "read_flow_parts", "summed"]
 
-SUM_SAMPLES: Final = 2**20
-"""Bins of a sum that are profiled, the newest: 17 minutes of the default width."""
+SUM_SAMPLES: Final = SERIES_SAMPLES
+"""Bins of a sum that are profiled, the newest, as of any series: 35 minutes of the default width."""
 
 _NO_ADDRESSES: Final = (
     'no address is known: give a cluster file with those of hosts or their ports, [[host]] addresses = ["10.0.1.1"]'
@@ -41,17 +43,28 @@ def read_flow_parts(database: Database) -> list[dict[str, Any]]:
 
 
 def foreign_flows(database: Database) -> tuple[Skipped, ...]:
-    """Return the flows that are no job's, by reason, with their bytes; none if no job is known."""
+    """Return the flows that stand for no port of a job, by reason, with their bytes; none if no job is known."""
     if not database.sql("from jobs limit 1").num_rows:
         return ()
     has_addresses = bool(database.sql("from addresses limit 1").num_rows)
-    return tuple(
+    foreign = tuple(
         Skipped(
             what=f"{format_count(row['n_flows'], 'flow')} of captures, {row['bytes']} bytes",
             why=row["reason"] if has_addresses else _NO_ADDRESSES,
         )
         for row in database.run("flows_by_job").to_pylist()
         if row["job_id"] is None
+    )
+    unported = database.sql("from unported_flows order by job_id, host, address").to_pylist()
+    return foreign + tuple(
+        Skipped(
+            what=f"{format_count(row['n_flows'], 'flow')} of job {row['job_id']} from {row['address']}, "
+            f"{row['bytes']} bytes",
+            why=f"it is not known which of the ports {row['ports']} of {row['host']} has this address: tell it in the "
+            f'cluster file, as in [[host]] name = "{row["host"]}" addresses = {{{row["ports"].split(", ")[0]} = '
+            f'"{row["address"]}"}}',
+        )
+        for row in unported
     )
 
 
@@ -82,7 +95,10 @@ def summed(counters: Sequence[Counter]) -> Counter:
     A capture sees all flows at its point, so a flow that has no bin moved nothing; a time is unknown only where no flow
     has a bin that covers it.
     """
-    t_ns = np.unique(np.concatenate([counter.t_ns for counter in counters]))[-SUM_SAMPLES:]
+    counters = [counter for counter in counters if counter.t_ns.size]
+    if not counters:
+        return _EMPTY
+    t_ns = np.unique(np.concatenate([counter.t_ns for counter in counters]))
     total = np.zeros(t_ns.size)
     n_covering = np.zeros(t_ns.size + 1, dtype=np.int64)
     for counter in counters:
@@ -101,20 +117,60 @@ def summed(counters: Sequence[Counter]) -> Counter:
 
 
 def _profile(series_id: int, parts: Sequence[Mapping[str, Any]], files: Sequence[SampleFile]) -> SeriesProfile:
-    ids = [part["part_id"] for part in parts]
-    held = [file for file in files if not file.n_rows.keys().isdisjoint(ids)]
-    n_rows = sum(sum(file.n_rows.values()) for file in held)
-    found = read_counters([file.path for file in held], ids, kinds=dict.fromkeys(ids, "delta"), n_rows=n_rows)
-    counters = [counter for _, counter in found if counter.t_ns.size]
+    total, is_cut = _newest_sum({part["part_id"] for part in parts}, files)
     names = {name: parts[0][name] for name in ("host", "device", "port")}
     port = names | {"direction": "transmit", "layer": "capture", "kind": "delta", "raw_scale": 1.0}
-    rate, _ = port_rate(port | {"width_bits": None, "capacity_bps": None}, summed(counters or [_EMPTY]))
+    rate, _ = port_rate(port | {"width_bits": None, "capacity_bps": None}, total)
+    profile = profile_or_reason(rate)
+    if is_cut:
+        note = f"of the bins from {total.t_ns[0]} ns on: older ones are too many to analyse with them"
+        profile = replace(profile, warnings=(*profile.warnings, note))
     return SeriesProfile(
         series_id=series_id,
-        profile=profile_or_reason(rate),
+        profile=profile,
         from_ns=int(rate.edges_ns[0]) if rate.edges_ns.size else None,
         to_ns=int(rate.edges_ns[-1]) if rate.edges_ns.size else None,
     )
+
+
+def _newest_sum(ids: Collection[int], files: Sequence[SampleFile]) -> tuple[Counter, bool]:
+    """Return the sum of parts, and whether older bins are left out of it; few parts are in memory at a time."""
+    held = [file for file in files if not file.n_rows.keys().isdisjoint(ids)]
+    if not held:
+        return _EMPTY, False
+    n_of = [sum(file.n_rows.get(one, 0) for file in held) for one in ids]
+    first_ns, end_ns = min(file.first_ns for file in held), max(file.last_ns for file in held) + 1
+    from_ns = end_ns - (end_ns - first_ns) * SUM_SAMPLES // max(*n_of, SUM_SAMPLES)
+    paths, kinds = [file.path for file in held], dict.fromkeys(ids, "delta")
+    parts = read_counters(paths, ids, kinds=kinds, n_rows=sum(n_of), t_range_ns=(from_ns, end_ns))
+    total, is_cut = _EMPTY, from_ns > first_ns
+    for batch in _batches(part for _, part in parts):
+        whole = summed([total, *batch])
+        total, is_cut = _newest(whole), is_cut or whole.t_ns.size > SUM_SAMPLES
+    return total, is_cut
+
+
+def _batches(parts: Iterable[Counter]) -> Iterator[list[Counter]]:
+    """Yield parts in lists of at most about twice `SUM_SAMPLES` bins."""
+    batch: list[Counter] = []
+    n_bins = 0
+    for part in parts:
+        batch.append(part)
+        n_bins += part.t_ns.size
+        if n_bins > SUM_SAMPLES:
+            yield batch
+            batch, n_bins = [], 0
+    yield batch
+
+
+def _newest(counter: Counter) -> Counter:
+    """Return the last `SUM_SAMPLES` bins of a sum."""
+    if counter.t_ns.size <= SUM_SAMPLES:
+        return counter
+    last = slice(-SUM_SAMPLES, None)
+    flags = counter.flags[last].copy()
+    flags[0] = Flag.MISSED
+    return Counter(t_ns=counter.t_ns[last], value=counter.value[last], flags=flags, epoch=counter.epoch[last])
 
 
 _EMPTY: Final = Counter(

@@ -25,6 +25,7 @@ VIEWS: Final = (
     "pair_jobs",
     "flow_parts",
     "port_series",
+    "unported_flows",
     "link_series",
     "link_meters",
     "series_bursts",

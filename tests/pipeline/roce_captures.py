@@ -36,6 +36,13 @@ class RoceJob:
         """Who sends to whom: a ring."""
         return list(zip(self.addresses, (*self.addresses[1:], self.addresses[0]), strict=True))
 
+    def starts_s(self, *, duration_s: float, rng: np.random.Generator) -> list[float]:
+        """Return when it begins to send, of all bursts that end within a time."""
+        starts = [self.period_s * rng.random()]
+        while starts[-1] + self.up_s < duration_s:
+            starts.append(starts[-1] + self.period_s * (1 + self.jitter_frac * rng.standard_normal()))
+        return starts[:-1]
+
 
 def capture_of(*jobs: RoceJob, duration_s: float, rng: np.random.Generator) -> bytes:
     """Return a capture (pcap, 1 ns) of several jobs."""
@@ -52,8 +59,6 @@ def _packets(job: RoceJob, *, duration_s: float, rng: np.random.Generator) -> It
         for pair in job.pairs
         for i in range(job.n_qps)
     ]
-    start_s = job.period_s * rng.random()
-    while start_s + job.up_s < duration_s:
+    for start_s in job.starts_s(duration_s=duration_s, rng=rng):
         for t_s in np.arange(start_s, start_s + job.up_s, SPACING_S):
             yield from ((t_s + 1e-6 * i, frame) for i, frame in enumerate(frames))
-        start_s += job.period_s * (1 + job.jitter_frac * rng.standard_normal())

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
     from profiler.importers.captures.series import SeriesBy
 
-SLOW = RoceJob(addresses=("10.0.1.1", "10.0.1.2"), period_s=0.255, up_s=0.1)
-FAST = RoceJob(addresses=("10.0.2.1", "10.0.2.2"), period_s=0.19, up_s=0.06, first_qp=300)
+SLOW = RoceJob(addresses=("10.0.1.1", "10.0.1.2"), period_s=0.255, up_s=0.1, n_qps=3)
+FAST = RoceJob(addresses=("10.0.2.1", "10.0.2.2"), period_s=0.19, up_s=0.06, first_qp=300, n_qps=3)
 
 
 def _discovered(folder: Path, *, by: SeriesBy) -> Discovery:
-    (folder / "both.pcap").write_bytes(capture_of(SLOW, FAST, duration_s=12.0, rng=np.random.default_rng(7)))
+    (folder / "both.pcap").write_bytes(capture_of(SLOW, FAST, duration_s=8.0, rng=np.random.default_rng(7)))
     lake = Lake.open(folder / "lake", create=True)
     ingest(folder / "both.pcap", lake=lake, options=Options(series_by=by))
     return discover_lake(lake.root)
 
 
-@pytest.mark.parametrize(("by", "n_series"), [("flow", 16), ("pair", 2)])
+@pytest.mark.parametrize(("by", "n_series"), [("flow", 6), ("pair", 2)])
 def test_flows_that_beat_together_are_one_job(tmp_path: Path, by: SeriesBy, n_series: int) -> None:
     found = _discovered(tmp_path, by=by)
     assert [(len(job.own), {member.host for member in job.own}) for job in found.jobs] == [

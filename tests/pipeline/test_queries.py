@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-OF_CAPTURES = {"flows_by_job", "address_jobs", "pair_jobs", "flow_parts"}
+OF_CAPTURES = {"flows_by_job", "address_jobs", "pair_jobs", "flow_parts", "unported_flows"}
 """Without rows here, and not without in ``test_flows_to_jobs.py``."""
 
 
