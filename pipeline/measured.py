@@ -123,11 +123,9 @@ def measure_jobs(
     with open_derived(store, known) as database:
         jobs = database.run("profiles_by_job").to_pylist()
         crossings = database.run("jobs_by_link", min_jobs=2).to_pylist()
-    kept = keep_links(store, kept_series, crossings=crossings, jobs=jobs)
-    crossings = [row for row in crossings if (row["link_id"], row["direction"]) not in kept.places]
-    overlaps, unseen = find_overlaps(
-        store, crossings, series=found.series, files=found.files, parts=parts, tables=known
-    )
+        kept = keep_links(store, kept_series, crossings=crossings, jobs=jobs)
+        crossings = [row for row in crossings if (row["link_id"], row["direction"]) not in kept.places]
+        overlaps, unseen = find_overlaps(database, crossings, found=found, parts=parts)
     meetings = find_meetings(crossings, overlaps=overlaps)
     profiles = {series_id: one.profile for series_id, one in found.series.items()}
     own = own_profiles(

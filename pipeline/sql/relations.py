@@ -62,7 +62,8 @@ def make_relations(
     connection
         An empty database that may be written and may read files.
     sources
-        Where each table's rows are; a table that is not named has none, and the same columns.
+        Where each table's rows are; a table that is not named has none, and the same columns. Rows under a view's name
+        stand in its place: it is then not told from other tables.
     lost
         What to do if a file cannot be opened; to leave out is to make neither its table nor any view or function that
         reads it, since rows that are silently too few are worse than none.
@@ -87,6 +88,10 @@ def make_relations(
             if lost == "refuse":
                 raise LakeError(why[name]) from None
     for name, text in _definitions():
+        rows = sources.get(name)
+        if isinstance(rows, pa.Table):
+            _make_table(connection, name, rows)
+            continue
         try:
             connection.execute(text)
         except duckdb.CatalogException as error:
@@ -120,14 +125,18 @@ def _definitions() -> Iterator[tuple[str, str]]:
 def _make_relation(connection: duckdb.DuckDBPyConnection, table: Table, source: Source) -> None:
     # A statement that makes a view takes no parameters: names are the schema's, paths are quoted.
     if isinstance(source, pa.Table):
-        connection.register("arrow_rows", source)
-        connection.execute(f"create table {table.name} as select * from arrow_rows")  # noqa: S608
-        connection.unregister("arrow_rows")
+        _make_table(connection, table.name, source)
     elif source:
         known = _known(connection, source if table.name in _GROWING else source[:1])
         connection.execute(f"create view {table.name} as {_rows_of(table, source, known=known)}")
     else:
         connection.execute(f"create view {table.name} as select {', '.join(map(_null, table.columns))} where false")
+
+
+def _make_table(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
+    connection.register("arrow_rows", rows)
+    connection.execute(f"create table {name} as select * from arrow_rows")  # noqa: S608
+    connection.unregister("arrow_rows")
 
 
 def _known(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> set[str]:

@@ -91,6 +91,6 @@ def test_an_analysis_sees_the_time_that_the_others_share(tmp_path: Path) -> None
     found = profiles(lake)
     with open_lake(lake.root) as database:
         crossings = database.run("jobs_by_link", min_jobs=2).to_pylist()
-    rows, faults = find_overlaps(lake, crossings, series=found.series, files=found.files)
+        rows, faults = find_overlaps(database, crossings, found=found)
     assert faults == ()
     assert only(rows, link_id="trunk", direction="forward")["shared_frac"] == pytest.approx(OVERLAP_S / PERIOD_S)
