@@ -53,7 +53,7 @@ def discover(
 
         offbeat discover --lake lake --last 1h --write --capacity 100Gbps
     """
-    from pipeline.cli.discover_table import readable_job, readable_skipped, readable_uplinks
+    from pipeline.cli.discover_table import readable_job, readable_skipped, readable_twins, readable_uplinks
     from pipeline.discover import MEMBER_COLUMNS, check_known, discover_lake, keep_found
     from profiler.store import Lake
     from profiler.store.remote.address import require_local
@@ -89,7 +89,7 @@ def discover(
     else:
         if found.jobs:
             print_rows([readable_job(job) for job in found.jobs], output=Format.TABLE)
-        print_lines([*readable_uplinks(found), *readable_skipped(found)])
+        print_lines([*readable_twins(found), *readable_uplinks(found), *readable_skipped(found)])
     if not found.is_whole:
         raise typer.Exit(1)
     if not found.has_answer:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pipeline.discover import Discovery, FoundJob, Member
 
-__all__ = ["readable_job", "readable_skipped", "readable_uplinks"]
+__all__ = ["readable_job", "readable_skipped", "readable_twins", "readable_uplinks"]
 
 MOST_PORTS: Final = 4
 MOST_LINES: Final = 20
@@ -37,6 +37,17 @@ def readable_uplinks(found: Discovery) -> list[str]:
     """Return a line for each port that carries parts of jobs, with each job's share of its traffic."""
     uplinks = found.uplinks()
     lines = [f"{_label(uplink)}: {', '.join(_share(job) for job in uplink['jobs'])}" for uplink in uplinks]
+    return ["", *_at_most(lines)] if lines else []
+
+
+def readable_twins(found: Discovery) -> list[str]:
+    """Return a line for jobs that do not drift from one another."""
+    sets = sorted({tuple(sorted((job.job, *job.twins))) for job in found.jobs if job.twins})
+    lines = [
+        f"{' and '.join(names)} do not drift apart: what other ports are told to carry of one may be another's, "
+        "or they are one job whose ports lag; record longer to tell"
+        for names in sets
+    ]
     return ["", *_at_most(lines)] if lines else []
 
 

@@ -1,4 +1,4 @@
-"""`lags_apart`, `are_blurred`, `together`: jobs whose ports do not beat at once, on a port that carries several."""
+"""`lags_apart`, `at_once`, `are_blurred`, `together`: jobs whose ports do not beat at once, on a port of several."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pipeline.discover.loads import Load
 
-__all__ = ["are_blurred", "lags_apart", "together"]
+__all__ = ["are_blurred", "at_once", "lags_apart", "together"]
 
 MOST_LAGS: Final = 4
 """Lags of a job that are tried on a port together, those of most ports first: more are hardly told apart."""
@@ -42,6 +42,13 @@ def lags_apart(lags_s: NDArray[np.float64], *, dt_s: float) -> NDArray[np.float6
 def are_blurred(lags_s: NDArray[np.float64], *, dt_s: float) -> bool:
     """Return whether lags are too near one another to be told apart, and too far apart for one."""
     return any(float(np.ptp(run)) > BLURRED_TICKS * dt_s for run in _runs(lags_s, dt_s=dt_s))
+
+
+def at_once(lags_s: NDArray[np.float64], *, dt_s: float) -> NDArray[np.bool_]:
+    """Return which lags can hardly be told from none, or from one that can hardly."""
+    run = next(run for run in _runs(np.append(0.0, lags_s), dt_s=dt_s) if run[0] <= 0 <= run[-1])
+    is_near: NDArray[np.bool_] = (lags_s >= run[0]) & (lags_s <= run[-1])
+    return is_near
 
 
 def _runs(lags_s: NDArray[np.float64], *, dt_s: float) -> list[NDArray[np.float64]]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.discover.drift import locks
+from pipeline.discover.delays import at_once
+from pipeline.discover.drift import Locks, locks
 from pipeline.discover.matches import agreement, match, stand_out
+from pipeline.discover.pace import wander_s
 from pipeline.discover.templates import Template, template_of
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ MAX_CHANCE: Final = 1e-3
 MIN_AGREEMENT: Final = 0.7
 """Ports of one job agree by 0.85 or more on real switches (by less where harmonics fold onto one another), those of
 jobs with one period by 0.65 at most."""
+LEAST_WANDER: Final = 4.0
+"""Over the spread of a lag: ports of jobs that drift less than can be seen stray up to 2.8 times as far as they part,
+those of one job as far as they happen to, often 20 times."""
 N_ROUNDS: Final = 2
 """The template of the ports found first is sharper than the seed, and finds those that it missed."""
 
@@ -52,7 +57,7 @@ def beating_groups(
     left = [row for row in np.argsort(-clarity, kind="stable").tolist() if ports[row].beats and not ports[row].is_trunk]
     groups = []
     while left:
-        group = grown(left[0], left, spectra=spectra, period_s=ports[left[0]].period_s)
+        group = grown(ports, left[0], left, spectra=spectra, period_s=ports[left[0]].period_s)
         groups.append(group)
         taken = set(group.rows)
         left = [row for row in left if row not in taken]
@@ -60,13 +65,18 @@ def beating_groups(
     return groups
 
 
-def grown(seed: int, rows: Sequence[int], *, spectra: Spectra, period_s: float | None) -> Group:
+def grown(
+    ports: Sequence[SeenPort], seed: int, rows: Sequence[int], *, spectra: Spectra, period_s: float | None
+) -> Group:
     """Return the ports among ``rows`` that keep the beat of one of them.
 
     Notes
     -----
     Every port is compared with the template of those found before it, not with every other port, and only where it
     does something at the template's lines: n ports of m jobs cost n * m looks, and about n comparisons.
+
+    A lag that is kept tells of one job only where the job's own time wanders. Where it keeps an even pace, what beats
+    at another time may be another such job: it is left to a group of its own.
     """
     members, lag_s = [seed], np.zeros(1)
     log_chance = np.full(1, -np.inf)
@@ -81,12 +91,23 @@ def grown(seed: int, rows: Sequence[int], *, spectra: Spectra, period_s: float |
         close = np.flatnonzero(found.log_chance <= limit)
         agree = agreement(template, spectra, rows=near[close], lags_s=found.lag_s[close]) >= MIN_AGREEMENT
         close = close[agree]
-        keeps = close[locks(template, spectra, rows=near[close], lags_s=found.lag_s[close]).is_locked]
+        kept = locks(template, spectra, rows=near[close], lags_s=found.lag_s[close])
+        is_near = at_once(found.lag_s[close], dt_s=spectra.ticks.dt_s)
+        keeps = close[kept.is_locked & _is_one_job(ports[seed], kept, is_near=is_near, period_s=period_s)]
         members = [seed, *near[keeps].tolist()]
         lag_s = np.append(0.0, found.lag_s[keeps])
         log_chance = np.append(-np.inf, found.log_chance[keeps])
         template = template_of(spectra, members, lags_s=lag_s, period_s=period_s)
     return Group(rows=tuple(members), lag_s=lag_s, log_chance=log_chance, template=template)
+
+
+def _is_one_job(
+    seed: SeenPort, kept: Locks, *, is_near: NDArray[np.bool_], period_s: float | None
+) -> NDArray[np.bool_]:
+    """Return which ports beat at once with one, or keep their lag to it while it strays from an even pace."""
+    if period_s is None or is_near.all():
+        return np.ones_like(is_near)
+    return is_near | (LEAST_WANDER * kept.spread_s <= wander_s(seed, period_s=period_s))
 
 
 def line_energy(spectra: Spectra) -> NDArray[np.float64]:

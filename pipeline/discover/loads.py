@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,6 +12,8 @@ from scipy.special import stdtrit
 from pipeline.discover.delays import are_blurred, lags_apart, together
 from pipeline.discover.matches import Matches, lags_near, match
 from pipeline.discover.shares import Carried, Reference, carried, likely, reference_of, unexplained
+from pipeline.discover.spectra import transform
+from pipeline.discover.twins import twins
 from profiler.ports.fits import N_PARTS
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class Load:
     the group, ``error`` its standard error; ``beat_bps`` the mean rate of what beats and ``range_bps`` what holds it in
     95 of 100, both None where the job does not tell; ``lag_s`` how much later than
     the group's first port it passes, the most of it if at ``n_lags`` lags; ``log_chance`` the log of the chance of so
-    good a fit.
+    good a fit. ``has_twin`` is whether another job does not drift from the group's, and may be what is seen.
     """
 
     i_group: int
@@ -65,6 +67,7 @@ class Load:
     lag_s: float
     log_chance: float
     n_lags: int = 1
+    has_twin: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -109,21 +112,34 @@ class Loads:
         self._solved: dict[tuple[int, tuple[tuple[tuple[int, ...], float], ...]], list[Carried]] = {}
         self._matches: dict[Template, Matches] = {}
 
-    def of(self, groups: Sequence[Group]) -> list[list[Load]]:
-        """Return what each port carries, in order of ports.
+    def of(self, groups: Sequence[Group], *, blends: Sequence[Group] = ()) -> list[list[Load]]:
+        """Return what each port carries, in order of ports; ``blends`` are groups that are taken for several jobs'.
 
         Of a port that beats with a group, what it seems to carry of others must be clear or much: what a template
         leaves of a strong port is not only noise.
         """
-        screen = self.screened(groups)
+        screen, twins_of = self.screened(groups), self.twins([*groups, *blends])
         own = {row: i for i, group in enumerate(groups) for row in group.rows}
         loads = []
         for row in range(len(self._ports)):
             regressed = self._regressed(row, groups, tried=screen.tried(row), screen=screen)
             loads.append(together(regressed))
             self._on_port()
-        material = [_material(of_port, own.get(row)) for row, of_port in enumerate(loads)]
-        return _likely(material, own)
+        material = [_material(of_port, own.get(row), twins_of=twins_of) for row, of_port in enumerate(loads)]
+        return [
+            [replace(load, has_twin=bool(twins_of[load.i_group])) for load in of_port]
+            for of_port in _likely(material, own)
+        ]
+
+    def twins(self, groups: Sequence[Group]) -> list[frozenset[int]]:
+        """Return for each group the others whose jobs may be taken for its."""
+        known = np.ones(self._spectra.ticks.n_ticks, dtype=np.bool_)
+        lines = [transform(self._reference(group).rate_bps, known)[0] for group in groups]
+        return twins(
+            np.array(lines),
+            places=[group.template.skirts_at for group in groups],
+            periods_s=[group.template.period_s for group in groups],
+        )
 
     def screened(self, groups: Sequence[Group]) -> Screen:
         """Return which groups are worth trying on each port, and at which lag."""
@@ -229,13 +245,15 @@ class Loads:
         return self._references[group.rows]
 
 
-def _material(loads: list[Load], own: int | None) -> list[Load]:
+def _material(loads: list[Load], own: int | None, *, twins_of: Sequence[frozenset[int]]) -> list[Load]:
     """Return loads of a port without those that its own group's template may have left over."""
     if own is None:
         return loads
     own_bps = max((load.beat_bps or 0.0 for load in loads if load.i_group == own), default=0.0)
     kept = []
     for load in loads:
+        if load.i_group in twins_of[own]:
+            continue
         frac = (load.beat_bps or 0.0) / max(own_bps, 1.0)
         is_clear = load.log_chance <= CLEAR_LOG_CHANCE and frac >= CLEAR_FRAC
         is_much = load.log_chance <= MATERIAL_LOG_CHANCE and frac >= MATERIAL_FRAC

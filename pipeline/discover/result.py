@@ -77,7 +77,8 @@ class FoundJob:
     """A job that was found by its beat.
 
     ``period_s`` is None where its ports tick too slowly to tell it from the others of ``alias_periods_s``;
-    ``confidence`` is that of the period.
+    ``confidence`` is that of the period. ``twins`` are other jobs of its period that do not drift from it: what is told
+    of it on ports that are not its own may be theirs; or both are one job, whose ports lag behind one another.
     """
 
     job: str
@@ -85,6 +86,7 @@ class FoundJob:
     alias_periods_s: tuple[float, ...]
     confidence: float
     members: tuple[Member, ...]
+    twins: tuple[str, ...] = ()
 
     @property
     def own(self) -> tuple[Member, ...]:

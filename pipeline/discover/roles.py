@@ -12,7 +12,7 @@ from pipeline.discover.result import FoundJob, Member
 from profiler.units import format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from pipeline.discover.groups import Group
     from pipeline.discover.loads import Load
@@ -24,6 +24,8 @@ __all__ = ["LOW_FRAC", "job_of", "named", "part_frac"]
 
 MOST_CONFIDENCE: Final = 0.999
 """No evidence from one recording is surer."""
+TWIN_CONFIDENCE: Final = 0.85
+"""Of ports that were said to carry a part of a job which another does not drift from, so many did, or somewhat more."""
 OWN_WEIGHT: Final = 0.2
 """A port that carries one job alone, and as much of it as one of the job's own ports, is one: ports of a job differ by
 a few times at most, while a job that is sprayed over links puts a small part on each."""
@@ -84,16 +86,19 @@ def part_frac(port: SeenPort, load: Load | None) -> float:
     return 0.0 if load is None or load.beat_bps is None else load.beat_bps / max(port.mean_bps, 1.0)
 
 
-def named(jobs: Iterable[FoundJob]) -> tuple[FoundJob, ...]:
+def named(jobs: Sequence[FoundJob], *, twins_of: Sequence[Collection[int]]) -> tuple[FoundJob, ...]:
     """Return jobs by falling traffic, named by their periods; of one period the busier first."""
-    ordered = sorted(jobs, key=lambda job: (-job.own_bps, job.period_s or 0.0))
-    bare = [_bare(job) for job in ordered]
+    order = sorted(range(len(jobs)), key=lambda i: (-jobs[i].own_bps, jobs[i].period_s or 0.0))
+    bare = [_bare(jobs[i]) for i in order]
     n_alike, n_met = Counter(bare), Counter[str]()
     names = []
     for name in bare:
         n_met[name] += 1
         names.append(name if n_alike[name] == 1 else f"{name}-{n_met[name]}")
-    return tuple(replace(job, job=name) for job, name in zip(ordered, names, strict=True))
+    name_of = dict(zip(order, names, strict=True))
+    return tuple(
+        replace(jobs[i], job=name_of[i], twins=tuple(sorted(name_of[twin] for twin in twins_of[i]))) for i in order
+    )
 
 
 def _bare(job: FoundJob) -> str:
@@ -170,7 +175,7 @@ def _carrier(port: SeenPort, load: Load, *, usual: _Usual, n_others: int) -> Mem
         lag_s=load.lag_s,
         weight=load.weight,
         part=_Part(mean_bps=load.beat_bps, range_bps=load.range_bps),
-        confidence=_confidence(load.log_chance),
+        confidence=min(_confidence(load.log_chance), TWIN_CONFIDENCE if load.has_twin else MOST_CONFIDENCE),
     )
 
 

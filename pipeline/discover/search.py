@@ -83,28 +83,30 @@ def find_jobs(
 def _searched(ports: Sequence[SeenPort], spectra: Spectra, *, skipped: list[Skipped], steps: Steps) -> Discovery:
     loads = Loads(ports, spectra, on_port=steps.done)
     groups = [group for group in beating_groups(ports, spectra, on_ports=steps.done) if group.template.tells]
-    groups = _own_beats(groups, loads)
-    groups = _purified(ports, groups, loads.of(groups), spectra=spectra)
-    carried = loads.of(groups)
+    groups, blends = _own_beats(groups, loads)
+    groups = _purified(ports, groups, loads.of(groups, blends=blends), spectra=spectra)
+    carried = loads.of(groups, blends=blends)
     known = [_Known(group=group, beat=beat_alone([ports[row] for row in group.rows])) for group in groups]
     taken = {row for group in groups for row in group.rows}
     free = [row for row, of_port in enumerate(carried) if row not in taken and not of_port and not ports[row].is_trunk]
     weak, reasons = weak_groups(ports, spectra, rows=free)
     known += [_Known(group=group, beat=beat) for group, beat in weak]
     if weak:
-        carried = loads.of([one.group for one in known])
+        carried = loads.of([one.group for one in known], blends=blends)
     known, carried = _with_company(known, carried)
-    return _discovery(ports, known, carried, skipped=skipped, reasons=reasons)
+    twins_of = loads.twins([one.group for one in known])
+    return _discovery(ports, known, carried, twins_of=twins_of, skipped=skipped, reasons=reasons)
 
 
-def _own_beats(groups: list[Group], loads: Loads) -> list[Group]:
-    """Return the groups without those that are blends of others, the least clear looked at first."""
+def _own_beats(groups: list[Group], loads: Loads) -> tuple[list[Group], list[Group]]:
+    """Return the groups without those that are blends of others, the least clear looked at first, and those."""
     screen = loads.screened(groups)
     blends: set[int] = set()
     for i in reversed(range(len(groups))):
         if loads.is_blend(i, groups, screen=screen, without=blends):
             blends.add(i)
-    return [group for i, group in enumerate(groups) if i not in blends]
+    own = [group for i, group in enumerate(groups) if i not in blends]
+    return own, [groups[i] for i in sorted(blends)]
 
 
 def _purified(
@@ -153,6 +155,7 @@ def _discovery(
     known: list[_Known],
     carried: list[list[Load]],
     *,
+    twins_of: Sequence[frozenset[int]],
     skipped: list[Skipped],
     reasons: dict[int, str],
 ) -> Discovery:
@@ -161,7 +164,7 @@ def _discovery(
     jobs = [job_of(ports, i, group=one.group, beat=one.beat, carried=carried) for i, one in enumerate(known)]
     left = [row for row in range(len(ports)) if row not in in_jobs]
     skipped += [Skipped.of(ports[row], reasons.get(row) or _alone(ports[row])) for row in left]
-    return Discovery(jobs=named(jobs), skipped=tuple(skipped))
+    return Discovery(jobs=named(jobs, twins_of=twins_of), skipped=tuple(skipped))
 
 
 def _quiet(port: SeenPort) -> str:

@@ -93,9 +93,9 @@ def reference_of(
     mean_bps = np.mean(rates, axis=0)
     is_line = np.zeros(ticks.n_ticks // 2, dtype=np.bool_)
     is_line[template.at] = True
-    tells = _swing_bps(mean_bps, is_line) >= MIN_SWING_FRAC * float(mean_bps.mean())
-    swing = swing_of(np.array(rates), known=known) if tells else None
-    return Reference(rate_bps=mean_bps, swing=swing, is_line=is_line)
+    swing = swing_of(np.array(rates), known=known)
+    tells = _swing_bps(mean_bps, is_line) >= MIN_SWING_FRAC * float(mean_bps.mean()) and swing.mean_bps > 0
+    return Reference(rate_bps=mean_bps, swing=swing if tells else None, is_line=is_line)
 
 
 def _swing_bps(rate_bps: NDArray[np.float64], is_line: NDArray[np.bool_]) -> float:
