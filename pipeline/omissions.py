@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.analysis import Skipped
-from profiler.units import format_duration
+from profiler.units import format_count, format_duration
 
 if TYPE_CHECKING:
     from profiler.phases import TrafficProfile
@@ -22,6 +22,9 @@ _NO_JOBS: Final = Skipped(
     why="links are known, and no job that runs on them: give a file with jobs and their hosts too, --cluster jobs.csv",
 )
 
+_MOST_NAMED: Final = 3
+"""Ports that are named of those that have the same fault."""
+
 
 def omissions(
     *,
@@ -30,7 +33,9 @@ def omissions(
     profiles: Mapping[int, TrafficProfile],
     n_links: int,
 ) -> tuple[Skipped, ...]:
-    """Return jobs without a period, ports that no link accounts for, and, without jobs, ports without a period.
+    """Return jobs without a period, ports that no link accounts for, ports that repeat readings, and what is unknown.
+
+    Without jobs, that is the ports without a period.
 
     Parameters
     ----------
@@ -44,9 +49,9 @@ def omissions(
         Links that are known.
     """
     if jobs:
-        return (*_without_period(jobs), *_without_link(ports, profiles))
+        return (*_without_period(jobs), *_without_link(ports, profiles), *_repeating(ports, profiles))
     unknown = _NO_JOBS if n_links else _NO_CLUSTER
-    return (unknown, *_silent(ports, profiles))
+    return (unknown, *_silent(ports, profiles), *_repeating(ports, profiles))
 
 
 def _without_period(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Skipped]:
@@ -63,6 +68,17 @@ def _without_link(ports: Sequence[Mapping[str, Any]], profiles: Mapping[int, Tra
         if port["link_id"] is None and profile.status not in ("idle", "no_data"):
             found = profile.status if profile.period_s is None else f"a period of {format_duration(profile.period_s)}"
             yield Skipped(what=profile.label, why=f"{found}, but no link of the cluster file ends at this port")
+
+
+def _repeating(ports: Sequence[Mapping[str, Any]], profiles: Mapping[int, TrafficProfile]) -> Iterator[Skipped]:
+    repeating = [one for one in (profiles[port["series_id"]] for port in ports) if one.repeated_frac]
+    if repeating:
+        labels = ", ".join(one.label for one in repeating[:_MOST_NAMED])
+        yield Skipped(
+            what=f"single rates of {format_count(len(repeating), 'port')}, {labels}",
+            why="readings repeat the one before amid traffic, at no interval that was found: in SQL rates between "
+            "reads are nothing or too much, so ask for bin_s of many; query profiles_by_series has repeated_frac",
+        )
 
 
 def _silent(ports: Sequence[Mapping[str, Any]], profiles: Mapping[int, TrafficProfile]) -> Iterator[Skipped]:

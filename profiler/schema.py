@@ -238,6 +238,7 @@ TABLES: Final[dict[str, Table]] = {
                 _real("mean_bps", "bit/s", "mean rate"),
                 _real("peak_bps", "bit/s", "rate during Up"),
                 _real("duty_frac", "", "time Up over period"),
+                _real("repeated_frac", "", "part of the readings that repeat the one before amid traffic; null: none"),
                 _real("need_more_s", "s", "seconds still to observe"),
                 _whole("anchor_ns", "ns", "start of an Up phase, UTC epoch"),
                 _whole("from_ns", "ns", "start of the time analysed"),

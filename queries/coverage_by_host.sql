@@ -3,13 +3,14 @@
 -- params: since time = null: reads from this time on, in UTC or with an offset, such as 2026-11-30T08:00
 -- params: until time = null: reads up to this time, such as 2026-11-30T10:00+02:00
 -- returns: host, n_series, n_silent, n_samples, first_ns, first_at, last_ns, last_at, span_s, covered_frac,
---   n_gaps, unread_s, longest_gap_s, n_missed, n_resets, n_flagged
+--   n_gaps, unread_s, longest_gap_s, n_missed, n_resets, n_flagged, n_repeating
 -- order: host
 --
 -- n_silent: series without a read. covered_frac: the part of the host's span, first read to last, that its
 -- series cover, each from its own first read to its last but for its gaps; 1 if all were read all the time.
 -- unread_s: by how much gaps are longer than a usual step, summed over series. The gaps themselves: query
--- gaps_by_host.
+-- gaps_by_host. n_repeating: series of which readings repeat the one before amid traffic, at no interval that
+-- offbeat analyze found, so that their single rates are noise: see query profiles_by_series.
 with covered as (
     select *
     from series_coverage(
@@ -31,9 +32,11 @@ hosts as (
         max(covered.longest_gap_s) filter (where covered.n_gaps > 0) as longest_gap_s,
         cast(coalesce(sum(covered.n_missed), 0) as bigint) as n_missed,
         cast(coalesce(sum(covered.n_resets), 0) as bigint) as n_resets,
-        cast(coalesce(sum(covered.n_flagged), 0) as bigint) as n_flagged
+        cast(coalesce(sum(covered.n_flagged), 0) as bigint) as n_flagged,
+        count(profiles.repeated_frac) as n_repeating
     from series
     left join covered on series.series_id = covered.series_id
+    left join profiles on series.series_id = profiles.series_id
     where $host is null or series.host = $host
     group by series.host
 )
@@ -54,6 +57,7 @@ select
     longest_gap_s,
     n_missed,
     n_resets,
-    n_flagged
+    n_flagged,
+    n_repeating
 from hosts
 order by host

@@ -69,6 +69,11 @@ def cautions(
             series.refresh_s is not None and not series.is_refresh_moot,
             f"the counter is refreshed every {format_duration(series.refresh_s)}: looked at tick by tick",
         ),
+        (
+            series.repeated_frac > 0 and estimate.status != "idle",
+            f"{100 * series.repeated_frac:.2g} % of the readings repeat the one before amid traffic, at no interval"
+            " that was found: rates between single readings are nothing or too much",
+        ),
         (n_resets > 0, f"{format_count(n_resets, 'reset')} of the counter"),
         (n_impossible > 0, f"counter went back without a reset: {format_count(n_impossible, 'time')}"),
         (series.n_glitches > 0, f"{format_count(series.n_glitches, 'low read')} left out"),

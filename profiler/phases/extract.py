@@ -143,6 +143,7 @@ def _described(series: RateSeries, estimate: PeriodEstimate, *, iteration: Itera
         mean_bps=series.mean_bps,
         peak_bps=max(up.rate_bps for up in ups) if ups else _peak(series),
         duty_frac=duty_frac,
+        repeated_frac=None if estimate.status == "idle" else series.repeated_frac or None,
         anchor_ns=_at(series, iteration.anchor_s) if iteration and iteration.anchor_s is not None else None,
         levels_bps=level_groups(series) if estimate.status in VARYING else (),
         phases=phases,

@@ -41,6 +41,7 @@ class TrafficProfile(Tabular):
     ``levels_bps`` are the rates of traffic without a period in equal shares of the time, the quietest first; their mean
     is ``mean_bps``. ``fold_bps`` is the folded demand, shape (n_bins,), or empty. ``others`` are further jobs on the
     same counter, each with a profile of its own traffic alone, and ``other_periods_s`` their periods.
+    ``repeated_frac`` is that of `RateSeries` where the counter is busy; None where no reading repeats.
     """
 
     status: Status
@@ -64,6 +65,7 @@ class TrafficProfile(Tabular):
     peak_bps: float | None = None
     levels_bps: tuple[float, ...] = ()
     duty_frac: float | None = None
+    repeated_frac: float | None = None
     need_more_s: float | None = None
     anchor_ns: int | None = None
     phases: tuple[Phase, ...] = ()

@@ -47,6 +47,8 @@ class RateSeries:
         What looks like that refresh may be the beat of a job, whose bursts each fit between two polls.
     n_stale
         Reads that only saw again what one before had seen; their windows are put together, and flagged.
+    repeated_frac
+        The part of the reads that did so amid traffic at no interval that was found: single rates are then noise.
     poll_periods_s
         Periods at which the gaps between polls themselves repeat, the strongest first. A job on the host that polls
         disturbs the poller at its own period, so `profiler.period` takes one of these for a job's only where windows
@@ -67,6 +69,7 @@ class RateSeries:
     refresh_phase_s: float | None = None
     is_refresh_moot: bool = False
     n_stale: int = 0
+    repeated_frac: float = 0.0
     poll_periods_s: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
     host: str = ""
@@ -199,6 +202,7 @@ class RateSeries:
             refresh_phase_s=windows.refresh_phase_s,
             is_refresh_moot=windows.is_refresh_moot,
             n_stale=windows.n_stale,
+            repeated_frac=windows.repeated_frac,
             poll_periods_s=repeating_gaps_s(polls_ns, edges_ns=windows.edges_ns, delta_bytes=steps.delta_bytes),
             notes=steps.notes,
         )

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["stale_reads"]
+__all__ = ["silences", "stale_reads"]
 
 LONGEST_RUN: Final = 3
 """So many reads in a row may be stale; longer silences are silences."""
@@ -42,11 +42,7 @@ def stale_reads(moved_bytes: NDArray[np.float64]) -> NDArray[np.bool_]:
     is_zero = moved_bytes == 0
     if np.count_nonzero(is_zero) < MIN_CAUGHT_UP:
         return stale
-    changes = np.flatnonzero(np.diff(is_zero)) + 1
-    firsts, ends = changes[is_zero[changes]], changes[~is_zero[changes]]
-    if firsts.size and ends.size and ends[0] < firsts[0]:
-        ends = ends[1:]
-    firsts = firsts[: ends.size]
+    firsts, ends = silences(is_zero)
     short = (ends - firsts <= LONGEST_RUN) & (ends + 1 < moved_bytes.size)
     firsts, ends = firsts[short], ends[short]
     beside = np.maximum(moved_bytes[firsts - 1], moved_bytes[np.minimum(ends + 1, moved_bytes.size - 1)])
@@ -57,3 +53,12 @@ def stale_reads(moved_bytes: NDArray[np.float64]) -> NDArray[np.bool_]:
         reads = firsts[caught_up] + n_before + 1
         stale[reads[reads <= ends[caught_up]]] = True
     return stale
+
+
+def silences(is_zero: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where runs begin, and where they are over, but for those at the beginning and the end of all."""
+    changes = np.flatnonzero(np.diff(is_zero)) + 1
+    firsts, ends = changes[is_zero[changes]], changes[~is_zero[changes]]
+    if firsts.size and ends.size and ends[0] < firsts[0]:
+        ends = ends[1:]
+    return firsts[: ends.size], ends

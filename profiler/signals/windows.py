@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from profiler.refresh import at_ticks, refresh_of_moves
 from profiler.schema import Flag
+from profiler.signals.repeats import repeated_frac
 from profiler.signals.stale import stale_reads
 
 __all__ = ["CounterClock", "Windows", "windows_between"]
@@ -39,6 +40,8 @@ class Windows:
         A job that sends a burst at each of its ticks would look the same.
     n_stale
         Reads that saw nothing new.
+    repeated_frac
+        The part of the reads that did amid traffic, where the counter may have a clock and none was found.
     """
 
     edges_ns: NDArray[np.int64]
@@ -48,6 +51,7 @@ class Windows:
     refresh_phase_s: float | None = None
     is_refresh_moot: bool = False
     n_stale: int = 0
+    repeated_frac: float = 0.0
 
 
 def windows_between(
@@ -70,14 +74,16 @@ def windows_between(
         return _between_reads(t_ns, np.zeros(t_ns.size, dtype=bool))
     refresh = refresh_of_moves(t_ns, moved_bytes)
     if refresh is None:
-        return _between_reads(t_ns, stale_reads(moved_bytes))
+        stale = stale_reads(moved_bytes)
+        repeated = float(stale.mean()) or repeated_frac(moved_bytes)
+        return replace(_between_reads(t_ns, stale), repeated_frac=repeated)
     ticks = at_ticks(t_ns, refresh)
-    stale = np.where(ticks.n_polls[1:] > 1, Flag.STALE, Flag.NONE)
+    reread = np.where(ticks.n_polls[1:] > 1, Flag.STALE, Flag.NONE)
     missed = np.where(ticks.n_passed[1:] > 1, Flag.MISSED, Flag.NONE)
     return Windows(
         edges_ns=ticks.t_ns,
         i_read=ticks.i_poll,
-        flags=(stale | missed).astype(np.uint16),
+        flags=(reread | missed).astype(np.uint16),
         refresh_s=refresh.interval_s,
         refresh_phase_s=refresh.phase_s,
         is_refresh_moot=refresh.is_moot,

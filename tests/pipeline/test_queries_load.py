@@ -52,10 +52,9 @@ def test_neither_bins_nor_windows_across_them_lose_or_gain_a_byte(tmp_path: Path
 
 def test_loads_are_those_of_bins_filled_one_window_after_the_other(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
-    steps_ns = np.concatenate(
-        [rng.integers(9e8, 11e8, 200), rng.integers(1e6, 8e8, 200), rng.integers(1e9, 6e9, 50), np.full(20, 10**9)]
-    )
-    steps_ns[300] += -steps_ns[:301].sum() % 10**9  # from here on some reads are on an edge of bins
+    spreads_ns = ((9 * 10**8, 11 * 10**8, 200), (10**6, 8 * 10**8, 200), (10**9, 6 * 10**9, 50))
+    steps_ns = np.concatenate([*(rng.integers(*spread_ns) for spread_ns in spreads_ns), np.full(20, 10**9)])
+    steps_ns[449] += -steps_ns[:450].sum() % 10**9  # reads from here on are on edges of bins
     value = np.cumsum(rng.integers(0, 10**7, steps_ns.size + 1))
     value[[50, 51, 250, 420]] = [value[49], value[49] - 1000, 0, 0]
     root = tmp_path / "lake"

@@ -120,6 +120,26 @@ def test_a_steady_rate_is_steady(tmp_path: Path, kind: Literal["counter", "delta
     assert total["bytes"] == (value.sum() if kind == "delta" else value[-1] - value[0])
 
 
+def test_a_counter_that_repeats_readings_at_no_interval_is_marked(tmp_path: Path) -> None:
+    t_s = _polls_s(duration_s=600)
+    copies_s = np.cumsum(np.random.default_rng(2).uniform(0.75, 1.25, 900))
+    seen_s = np.append(copies_s, 0.0)[np.searchsorted(copies_s, t_s, side="right") - 1]
+    t_ns, repeating = T0_NS + np.round(t_s * 1e9).astype(np.int64), np.round(seen_s * CAPACITY_BPS / 16).astype(int)
+    steady = np.round(t_s * CAPACITY_BPS / 16).astype(int)
+    lake = make_lake(tmp_path / "lake", {TRUNK: (t_ns, repeating), A: (t_ns, steady)})
+    (tmp_path / "cluster.toml").write_text(CLUSTER, encoding="utf-8")
+    analysis = analyze(lake.root, cluster=(tmp_path / "cluster.toml",), batch=BatchOptions(n_workers=1))
+    with open_lake(lake.root) as database:
+        profiles = database.run("profiles_by_series").to_pylist()
+        (host,) = database.run("coverage_by_host").to_pylist()
+        links = database.run("utilisation_by_link").to_pylist()
+    told = {row["device"]: row["repeated_frac"] for row in profiles}
+    assert told == {"p1": None, "t1": pytest.approx(np.mean(np.diff(repeating) == 0), rel=0.05)}
+    assert {row["link_id"]: row["repeated_frac"] for row in links} == {"a1": None, "trunk": told["t1"]}
+    assert host["n_repeating"] == 1
+    assert [one.what for one in analysis.skipped if "repeat" in one.why] == ["single rates of 1 port, sw1/t1/transmit"]
+
+
 def test_reads_since_the_analysis_are_as_they_are_and_no_byte_is_lost(tmp_path: Path) -> None:
     t_s = _polls_s(duration_s=900)
     t_ns, value = _steady(t_s, is_delta=False)
