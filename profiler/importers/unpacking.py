@@ -17,6 +17,8 @@ __all__ = ["COMPRESSIONS", "unpacked"]
 _PACKED_BYTES: Final = 4096
 """Compressed bytes unpacked at a time: 128 MiB at the very most (zstd, 4 bytes for 128 KiB), and all that is lost when
 damage is met."""
+_PIECE_BYTES: Final = 1 << 20
+"""Unpacked bytes handed on at a time: whoever takes them keeps a copy for a while."""
 TRUSTED_BYTES: Final = 256 << 20
 """What any file may unpack to, however small it is."""
 MAX_RATIO: Final = 400
@@ -92,7 +94,8 @@ class _Stream:
             self._n_in += len(data) - len(self._decoder.unused_data)
             self._n_out += len(out)
             data = self._decoder.unused_data
-            yield out
+            for start in range(0, len(out), _PIECE_BYTES):
+                yield out[start : start + _PIECE_BYTES]
             self._check_size()
 
     def check_end(self) -> None:

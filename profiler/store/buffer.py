@@ -24,8 +24,8 @@ __all__ = ["BUFFER_ROWS", "DayRows", "SampleBuffer", "SampleRows"]
 BUFFER_ROWS: Final = 8 * ROW_GROUP_ROWS
 """Rows sealed at a time, eight row groups: 29 MB in memory, 4 to 6 MB on disk."""
 
-_PIECE_ROWS: Final = 4 * ROW_GROUP_ROWS
-"""Rows copied at a time, 18 MB: between pieces the sealing thread waits for its turn to run Python."""
+_PIECE_ROWS: Final = 2 * ROW_GROUP_ROWS
+"""Rows copied at a time, 9 MB: between pieces the sealing thread waits for its turn to run Python."""
 
 _DAY_NS: Final = 86_400 * NS_PER_S
 

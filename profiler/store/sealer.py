@@ -118,7 +118,9 @@ class Sealer:
         if batch.series:
             yield _File(path=f"series/{self._next_hash()}.parquet", table="series", pieces=[_series_rows(batch.series)])
         if batch.flows:
-            yield _File(path=f"flows/{self._next_hash()}.parquet", table="flows", pieces=batch.flows)
+            yield _File(
+                path=f"flows/{self._next_hash()}.parquet", table="flows", pieces=[pa.concat_tables(batch.flows)]
+            )
         host = host_in_name(batch.host)
         for day in batch.rows.by_day():
             t_range_ns = day.t_range_ns
@@ -154,7 +156,7 @@ class _File:
 
 
 def _series_rows(series: Sequence[Series]) -> pa.Table:
-    rows, schema = [found.to_row() for found in series], arrow_schema("series")
-    return pa.Table.from_arrays(
-        [column_of_values([row[field.name] for row in rows], field.type) for field in schema], schema=schema
-    )
+    schema = arrow_schema("series")
+    # A column at a time: a capture has a hundred thousand series, and as many rows take a hundred megabytes.
+    columns = [column_of_values([getattr(found, field.name) for found in series], field.type) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)

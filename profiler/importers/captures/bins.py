@@ -11,8 +11,10 @@ from profiler.importers.captures.layout import UNTIMED
 
 __all__ = ["BIN", "BYTES", "PACKETS", "SERIES", "BinTable"]
 
-MOST_ROWS: Final = 1 << 20
+MOST_ROWS: Final = 1 << 18
 """Bins that wait, 32 bytes each, so that packets out of order still find theirs."""
+_ROWS_APART: Final = 1 << 16
+"""Rows that wait until those of one series and bin become one: flows of a pair of addresses take turns."""
 
 SERIES: Final = 0
 """Column of the number of the series."""
@@ -42,6 +44,7 @@ class BinTable:
         self._most_rows = most_rows
         self._rows: list[NDArray[np.int64]] = []
         self._n_rows = 0
+        self._n_merged = 0
         self._first_bin = UNTIMED
 
     @property
@@ -58,15 +61,17 @@ class BinTable:
             `SERIES`, `BIN`, `BYTES` and `PACKETS`, shape (n_rows, 4); the table keeps it.
         """
         self._append(rows)
+        if self._n_rows - self._n_merged > max(_ROWS_APART, self._n_merged):
+            self._merge()
 
     def older(self) -> NDArray[np.int64]:
         """Return the older half of all bins; none where they become few once those of one time and series are one."""
-        self._append(_merged(self._take_all()))
+        self._merge()
         return self._older_half() if self._n_rows > self._most_rows // 2 else self._no_rows()
 
     def before(self, i_bin: int) -> NDArray[np.int64]:
         """Return rows of the bins before one, which count as handed out."""
-        self._append(_merged(self._take_all()))
+        self._merge()
         self._first_bin = max(self._first_bin, i_bin)
         rows = self._take_all()
         is_old = rows[:, BIN] < self._first_bin
@@ -76,6 +81,10 @@ class BinTable:
     def rest(self) -> NDArray[np.int64]:
         """Return rows of all bins that wait."""
         return _merged(self._take_all())
+
+    def _merge(self) -> None:
+        self._append(_merged(self._take_all()))
+        self._n_merged = self._n_rows
 
     def _append(self, rows: NDArray[np.int64]) -> None:
         late = rows[:, BIN] < self._first_bin
@@ -94,7 +103,7 @@ class BinTable:
 
     def _take_all(self) -> NDArray[np.int64]:
         rows = np.concatenate((self._no_rows(), *self._rows))
-        self._rows, self._n_rows = [], 0
+        self._rows, self._n_rows, self._n_merged = [], 0, 0
         return rows
 
     def _no_rows(self) -> NDArray[np.int64]:

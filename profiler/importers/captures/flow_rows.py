@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["flow_rows"]
 
-_ROWS_AT_ONCE: Final = 1 << 14
+_ROWS_AT_ONCE: Final = 1 << 12
 """Flows made into rows at once: each is a dozen objects until it is one."""
 
 _NAMED: Final = ("src", "dst", "proto", "sport", "dport", "qp")

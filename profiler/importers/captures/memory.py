@@ -46,7 +46,12 @@ class KernelMemory:
         self.state[layout.BIN_NS], self.state[layout.MOST_FLOWS] = bin_ns, most_flows
         self.state[layout.FIRST_NS], self.state[layout.LAST_NS] = np.iinfo(np.int64).max, layout.UNTIMED
         self.state[layout.N_FLOWS] = self.state[layout.N_RDMA] = 1
-        self._flows = self._put(layout.FLOWS_AT, _new_flows(_FIRST_FLOWS))
+        self._flows = self._put(layout.FLOWS_AT, _zeros(_FIRST_FLOWS, columns.FLOW_WORDS))
+        self._flows[0, [columns.FIRST, columns.LAST, columns.BIN]] = (
+            np.iinfo(np.int64).max,
+            layout.UNTIMED,
+            layout.UNTIMED,
+        )
         self._rdma = self._put(layout.RDMA_AT, _zeros(_FIRST_FLOWS, columns.RDMA_WORDS))
         self._put(layout.SLOTS_AT, np.zeros(_SLOTS_PER_FLOW * _FIRST_FLOWS, dtype=np.int64))
         self.state[layout.SLOT_MASK] = _SLOTS_PER_FLOW * _FIRST_FLOWS - 1
@@ -146,7 +151,7 @@ class KernelMemory:
         if 4 * n_flows <= 3 * len(self._flows) or len(self._flows) >= self.state[layout.MOST_FLOWS]:
             return
         n_most = 2 * len(self._flows)
-        flows = _new_flows(n_most)
+        flows = _zeros(n_most, columns.FLOW_WORDS)
         flows[:n_flows] = self._flows[:n_flows]
         self._flows = self._put(layout.FLOWS_AT, flows)
         rdma = _zeros(n_most, columns.RDMA_WORDS)
@@ -192,10 +197,3 @@ class _Output:
 
 def _zeros(n_rows: int, n_words: int) -> NDArray[np.int64]:
     return np.zeros((n_rows, n_words), dtype=np.int64)
-
-
-def _new_flows(n_flows: int) -> NDArray[np.int64]:
-    flows = _zeros(n_flows, columns.FLOW_WORDS)
-    flows[:, columns.FIRST], flows[:, columns.LAST] = np.iinfo(np.int64).max, layout.UNTIMED
-    flows[:, columns.BIN] = layout.UNTIMED
-    return flows

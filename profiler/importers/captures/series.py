@@ -27,7 +27,7 @@ SeriesBy = Literal["pair", "flow"]
 MOST_SERIES: Final = 1 << 17
 """Series that are told apart; the bytes of further ones go to series 0, called ``other``."""
 
-MOST_ROWS_AT_ONCE: Final = 1 << 15
+MOST_ROWS_AT_ONCE: Final = 1 << 13
 """Bins made into samples at once, which bounds the zeros that are made with them."""
 
 _LARGEST_EPOCH: Final = (1 << 31) - 1
@@ -63,7 +63,7 @@ class SeriesTable:
         self._n_flows = 1
         self._epoch = 0
         self._numbers: dict[bytes, int] = {}
-        self._first_keys: list[NDArray[np.int64]] = [np.zeros(N_KEY, dtype=np.int64)]
+        self._keys = np.zeros((MOST_SERIES, N_KEY), dtype=np.int64)
         self._last_bin = np.full(MOST_SERIES, NEVER, dtype=np.int64)
         self._ids = np.zeros((MOST_SERIES, 2), dtype=np.uint64)
 
@@ -76,7 +76,7 @@ class SeriesTable:
     def write(self, bins: NDArray[np.int64], *, points: list[str]) -> None:
         """Write rows of bins; those of one series come in order from call to call."""
         for part in _parts(bins):
-            self._epoch = self._epoch or _number_of(part, self._first_keys)
+            self._epoch = self._epoch or _number_of(part[0], self._keys)
             self._write(part, points)
 
     def _write(self, bins: NDArray[np.int64], points: list[str]) -> None:
@@ -91,7 +91,7 @@ class SeriesTable:
     def _identify(self, numbers: NDArray[np.int64], points: list[str]) -> NDArray[np.uint64]:
         """Return the identities of the series of bytes and of packets, shape (n, 2), announced to the sink."""
         for number in np.unique(numbers[self._ids[numbers, 0] == 0]).tolist():
-            name = read_name(self._first_keys[number])
+            name = read_name(self._keys[number])
             device = _device(name, by=self._by)
             for column, metric in enumerate(_METRICS):
                 series = Series(
@@ -127,21 +127,21 @@ class SeriesTable:
     def _number(self, name: bytes, key: NDArray[np.int64]) -> int:
         number = self._numbers.get(name)
         if number is None:
-            if len(self._first_keys) == MOST_SERIES:
+            if len(self._numbers) + 1 == MOST_SERIES:
                 self.n_left_out += 1
                 return 0
-            number = self._numbers[name] = len(self._first_keys)
-            self._first_keys.append(key.copy())
+            number = self._numbers[name] = len(self._numbers) + 1
+            self._keys[number] = key
         return number
 
 
-def _number_of(bins: NDArray[np.int64], keys: list[NDArray[np.int64]]) -> int:
+def _number_of(first_bin: NDArray[np.int64], keys: NDArray[np.int64]) -> int:
     """Return a number that is a capture's own, by its first bin: what others have of the same bins adds to its own.
 
     A file that ends within a bin and the next file, which begins there, would else be the same row twice if they have
     as many bytes of it.
     """
-    return zlib.crc32(bins[0].tobytes() + keys[int(bins[0, SERIES])].tobytes()) & _LARGEST_EPOCH or 1
+    return zlib.crc32(first_bin.tobytes() + keys[first_bin[SERIES]].tobytes()) & _LARGEST_EPOCH or 1
 
 
 def _parts(bins: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ByteWindow", "MappedWindow"]
 
 WINDOW_BYTES: Final = 1 << 20
-MAPPED_BYTES: Final = 8 << 20
+MAPPED_BYTES: Final = 4 << 20
 """Bytes of a file that are looked at in one step; those before are given back, so that memory stays small."""
 
 

@@ -55,6 +55,8 @@ from profiler.importers.captures.layout import (
 
 __all__ = ["count_packet", "place_flows"]
 
+_LARGEST = (1 << 63) - 1
+
 
 @compiled
 def count_packet(words: Words) -> None:
@@ -108,6 +110,7 @@ def _flow(words: Words) -> Whole:
         flow = words[FLOWS_AT] + number * FLOW_WORDS
         for i in range(N_KEY):
             words[flow + i] = words[KEY + i]
+        words[flow + FIRST], words[flow + LAST], words[flow + BIN] = _LARGEST, UNTIMED, UNTIMED
         words[N_FLOWS] += 1
     words[LAST_FLOW] = number
     return number
