@@ -248,9 +248,13 @@ def _connect(spill: str, *, memory_limit: str, threads: int | None) -> duckdb.Du
         "temp_directory": spill,
     }
     try:
-        return duckdb.connect(config=config)
+        connection = duckdb.connect(config=config)
     except duckdb.Error as error:
         raise UsageError(f"memory {memory_limit!r}: {error}; give a size such as 4GB") from None
+    # It is asked for, not drawn on stdout amid the answer.
+    connection.execute("set enable_progress_bar = true")
+    connection.execute("set enable_progress_bar_print = false")
+    return connection
 
 
 def _register_objects(connection: duckdb.DuckDBPyConnection, sources: Mapping[str, Source]) -> ObjectFiles | None:
@@ -278,9 +282,6 @@ def _lock(connection: duckdb.DuckDBPyConnection, sources: Mapping[str, Source]) 
     readable = [str(path.resolve()) for path in _files(sources)]
     connection.execute("set allowed_paths = ?", [readable])
     connection.execute("set enable_external_access = false")
-    # It is asked for, not drawn on stdout amid the answer.
-    connection.execute("set enable_progress_bar = true")
-    connection.execute("set enable_progress_bar_print = false")
     connection.execute("set lock_configuration = true")
 
 

@@ -12,7 +12,7 @@ from profiler.store.reading import RESTORE_OBJECT
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["explained", "reason"]
+__all__ = ["explained", "is_of_way", "reason"]
 
 _OF_FUNCTION: Final = "Python exception occurred while executing the UDF: UsageError: "
 _OF_MEMORY: Final = "Out of Memory Error"
@@ -61,8 +61,7 @@ def explained(
     """
     message = str(error)
     if _OF_BUCKET.search(message):
-        told = reason(error)
-        return LakeError(told + (_LEAVE_OUT if told.endswith(RESTORE_OBJECT) and may_leave_out(()) else ""))
+        return LakeError(reason(error) + (_LEAVE_OUT if not is_of_way(error) and may_leave_out(()) else ""))
     if message.startswith(_OF_MEMORY):
         return LakeError(f"{message}\n{_NO_MORE if _NOT_GIVEN in message else _ASK_LESS}")
     if message.startswith(_OF_STATEMENT) and not any(sign in message for sign in _DAMAGE):
@@ -70,6 +69,17 @@ def explained(
     lost = find_lost()
     told = "\n".join(f"{path}: {why}" for path, why in lost.items()) or f"{message}\n{_OF_DAMAGE}"
     return LakeError(told + (_LEAVE_OUT if may_leave_out(lost) else ""))
+
+
+def is_of_way(error: Exception) -> bool:
+    """Return whether an error tells that a bucket cannot be asked, not that an object of it is lost.
+
+    Examples
+    --------
+    >>> is_of_way(OSError("OSError: s3://bucket/lake/a.parquet: the server does not answer in time"))
+    True
+    """
+    return _OF_BUCKET.search(str(error)) is not None and not reason(error).endswith(RESTORE_OBJECT)
 
 
 def reason(error: Exception) -> str:

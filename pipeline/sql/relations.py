@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from pipeline.sql.catalog import list_views
-from pipeline.sql.faults import reason
+from pipeline.sql.faults import is_of_way, reason
 from pipeline.sql.functions import OF_VIEWS, list_functions
 from profiler.errors import LakeError
 from profiler.schema import TABLES
@@ -76,13 +76,15 @@ def make_relations(
     Raises
     ------
     LakeError
-        If a file is missing or is not Parquet.
+        If a file is missing or is not Parquet and to be refused, or a bucket cannot be asked.
     """
     why: dict[str, str] = {}
     for name, table in TABLES.items():
         try:
             _make_relation(connection, table, sources.get(name, ()))
         except duckdb.Error as error:
+            if is_of_way(error):  # each other table would wait as long for the bucket
+                raise LakeError(reason(error)) from None
             remedy = _REMEDIES.get(name, "restore it from a copy, or make the lake again")
             why[name] = f"table {name}: {reason(error)}; the manifest names this file: {remedy}"
             if lost == "refuse":

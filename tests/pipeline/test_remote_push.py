@@ -224,6 +224,7 @@ def test_a_damaged_manifest_says_how_to_copy_it_safely(server: S3Server, tmp_pat
         ("google::cloud::Status(UNAVAILABLE: Could not create a OAuth2 access token to", "GOOGLE_APPLICATION"),
         ("AWS Error UNKNOWN (HTTP status 301) during HeadObject operation", "another region"),
         ("AWS Error NO_SUCH_BUCKET during ListObjectsV2 operation", "no such bucket"),
+        ("AWS Error RESOURCE_NOT_FOUND during CreateMultipartUpload operation: No response body.", "no such bucket"),
         ("something else\nin two lines", "something else"),
     ],
 )

@@ -12,8 +12,8 @@ import pytest
 from pipeline.batch import local
 from pipeline.cli.main import main
 from pipeline.scratch import with_results
-from pipeline.sql import open_lake
-from profiler.errors import UsageError
+from pipeline.sql import objects, open_lake
+from profiler.errors import LakeError, UsageError
 from profiler.store import Lake, attach, push
 from tests.pipeline.fleets import add_host, fleet
 
@@ -85,6 +85,22 @@ def test_a_file_that_is_gone_from_the_bucket_is_left_out_of_the_analysis_and_nam
     told = capsys.readouterr()
     assert key.rpartition("/")[2] in told.err
     assert "h0/eth0/transmit every 200 ms" in told.out
+
+
+def test_a_bucket_that_does_not_answer_is_asked_once_not_once_a_table(
+    hosts: tuple[Lake, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = attach(tmp_path / "results", hosts[1]).root
+    asked: list[Path] = []
+
+    def silent(path: Path, _start: int, _n_bytes: int) -> bytes:
+        asked.append(path)
+        raise OSError(f"{path}: the server does not answer in time; check the network")
+
+    monkeypatch.setattr(objects, "_read", silent)
+    with pytest.raises(LakeError, match=r"the server does not answer in time; check the network$"):
+        open_lake(results)
+    assert len({path.parent for path in asked}) == 1
 
 
 def test_a_folder_of_results_is_of_one_lake_and_takes_no_readings(

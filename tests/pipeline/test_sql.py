@@ -357,6 +357,20 @@ def test_an_export_into_a_missing_folder_says_so(lake: Lake, tmp_path: Path) -> 
         export_views(lake.root, tmp_path / "nowhere" / "lake.duckdb")
 
 
+def test_no_progress_is_drawn_on_stdout_not_even_while_a_slow_lake_is_opened(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[object] = []
+
+    def asked(connection: duckdb.DuckDBPyConnection, *_: object, **__: object) -> dict[str, str]:
+        seen.extend(connection.sql("select current_setting('enable_progress_bar_print')").fetchall())
+        return {}
+
+    monkeypatch.setattr("pipeline.sql.database.make_relations", asked)
+    open_lake(lake.root).close()
+    assert seen == [(False,)]
+
+
 def test_memory_that_the_machine_does_not_give_is_told_from_a_limit_that_can_be_raised(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

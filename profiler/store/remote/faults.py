@@ -22,7 +22,11 @@ _CREDENTIALS: Final = (
 )
 _WAY: Final = "check the network, and the server's address (AWS_ENDPOINT_URL, or ?endpoint_override=HOST:PORT)"
 _FAULTS: Final = (
-    (r"NO_SUCH_BUCKET|bucket '[^']*' does not exist|Bucket .*not found", "there is no such bucket", "check its name"),
+    (
+        r"NO_SUCH_BUCKET|bucket '[^']*' does not exist|Bucket .*not found|NOT_FOUND during (CreateMultipart|PutObject)",
+        "there is no such bucket",
+        "check its name",
+    ),
     (
         r"ACCESS_DENIED|FORBIDDEN|status 40[13]|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH|INVALID_CLIENT_TOKEN"
         r"|UNRECOGNIZED_CLIENT|PERMISSION_DENIED|UNAUTHENTICATED|access token|EXPIRED_TOKEN|ExpiredToken",
