@@ -132,6 +132,9 @@ class Network:
         for job in self.jobs:
             ranks = ", ".join(f'{{host = "{host}", device = "eth0"}}' for host in self.hosts(job))
             blocks.append(f'[[job]]\nid = "{job}"\nranks = [{ranks}]\n')
+        for job in self.jobs:
+            for rank, host in enumerate(self.hosts(job)):
+                blocks.append(f'[[host]]\nname = "{host}"\naddresses = ["{self.address(job, rank=rank)}"]\n')
         switch = SWITCHES[0]
         head = f"# The rig's network. Counters were read on switch {switch}: ingest them with --host {switch}.\n"
         return head + "\n".join(blocks)
