@@ -45,8 +45,9 @@ def follow(
 ) -> InputReport:
     """Read a capture into a lake while it is written, until told to stop or, of a pipe, its end.
 
-    Its bins are in the lake some seconds after their packets; its flows at the end. The same file ingested later takes
-    its place if it has grown, else it is there already. One that the lake has packets of is not followed.
+    Its bins are in the lake some seconds after their packets, its flows so far every ten seconds. The same file
+    ingested later takes its place if it has grown, else it is there already. One that the lake has packets of is not
+    followed.
 
     Parameters
     ----------

@@ -147,6 +147,9 @@ class HostGuard:
     def write_flows(self, flows: pa.Table) -> None:
         """Pass over flows; see `Sink`."""
 
+    def replace_flows(self, flows: Iterable[pa.Table]) -> None:
+        """Pass over flows; see `Sink`."""
+
     def check(self) -> None:
         """Refuse the input if it contradicts what is held.
 

@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from profiler.errors import LakeError
 from profiler.importers.report import InputReport
 from profiler.schema import arrow_schema
+from profiler.store.locks import LakeLock
 from profiler.store.manifest import Manifest
 from profiler.store.reading import read_segments
 from profiler.units import format_count
@@ -163,7 +165,7 @@ def _judged(lake: Lake, flows: pa.Table, *, recording: Recording, others: Sequen
     whole = [(row, common) for row, common in found if common.is_there and _settings(row) == settings]
     if whole:
         return _repeat("there", whole[:1])
-    is_older = all(common.is_older and _owns_rows(lake, row) for row, common in found)
+    is_older = all(common.is_older and _can_go(lake, row) for row, common in found)
     return _repeat("older" if is_older else "clash", found)
 
 
@@ -181,8 +183,12 @@ def _settings(row: Mapping[str, Any]) -> list[Any]:
     return [parameters.get(name) for name in _SETTINGS]
 
 
-def _owns_rows(lake: Lake, row: Mapping[str, Any]) -> bool:
-    """Return whether the samples of a recording stand in files of its own: compaction merges them with others."""
+def _can_go(lake: Lake, row: Mapping[str, Any]) -> bool:
+    """Return whether nobody writes a recording, and its samples are not merged with others by compaction."""
+    try:
+        LakeLock(lake.root, row["recording_id"], work="replacing it").release()
+    except LakeError:
+        return False
     files = lake.files("samples", recording_id=row["recording_id"])
     n_rows: int = sum(pq.read_metadata(path).num_rows for path in files)
     return n_rows == (row["n_rows"] or 0)

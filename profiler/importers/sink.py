@@ -13,6 +13,8 @@ from profiler.store.series import Series
 from profiler.store.writer import LakeWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pyarrow as pa
 
 __all__ = ["Counters", "MemorySink", "Rows", "Sink", "write_mixed"]
@@ -41,6 +43,9 @@ class Sink(Protocol):
 
     def write_flows(self, flows: pa.Table) -> object:
         """Take rows of table ``flows``."""
+
+    def replace_flows(self, flows: Iterable[pa.Table]) -> object:
+        """Take rows of table ``flows`` in place of all before, of a capture that goes on."""
 
 
 def write_mixed(sink: Sink, series_ids: NDArray[np.uint64], *, samples: Rows) -> None:
@@ -114,6 +119,10 @@ class MemorySink:
     def write_flows(self, flows: pa.Table) -> None:
         """Keep flows; see `Sink`."""
         self.flows.append(flows)
+
+    def replace_flows(self, flows: Iterable[pa.Table]) -> None:
+        """Keep flows in place of those kept before."""
+        self.flows = list(flows)
 
     def held(self, series_id: int) -> Held | None:
         """Return what is kept of a series; None if it was not announced."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -114,6 +114,10 @@ class SnapshotGuard:
     def write_flows(self, flows: pa.Table) -> object:
         """Pass flows on; see `Sink`."""
         return self._sink.write_flows(flows)
+
+    def replace_flows(self, flows: Iterable[pa.Table]) -> object:
+        """Pass flows on; see `Sink`."""
+        return self._sink.replace_flows(flows)
 
     def _check(self, series_id: int, value: int) -> None:
         held = self._look_up(series_id)

@@ -69,6 +69,8 @@ def unpacked(pieces: Iterable[bytes], *, kind: str, name: str) -> Iterator[bytes
     """
     stream = _Stream(kind, name=name)
     for piece in pieces:
+        if not piece:  # of a file that grows there is no more yet
+            yield piece
         for start in range(0, len(piece), _PACKED_BYTES):
             yield from stream.unpack(piece[start : start + _PACKED_BYTES])
     stream.check_end()

@@ -46,12 +46,15 @@ class Batch:
     part
         ``new``: rows since the last batch. ``all``: the whole buffer, in place of the small files sealed from it.
         ``last``: as ``all``, and the buffer ends with it.
+    flows, replaces_flows
+        Flows, and whether they take the place of those sealed before.
     """
 
     rows: SampleRows
     part: Literal["new", "all", "last"]
     series: Sequence[Series] = ()
     flows: Sequence[pa.Table] = ()
+    replaces_flows: bool = False
     host: str = ""
 
 
@@ -67,6 +70,7 @@ class Sealer:
         # A recording that was dropped may come again, while its files wait to be swept.
         self._name = f"{recording_id}/{attempt}/{time.time_ns()}"
         self._small_paths: list[str] = []
+        self._flow_paths: list[str] = []
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sealer")
         self._batch: Future[None] | None = None
 
@@ -101,12 +105,15 @@ class Sealer:
             write_segment(self._root, file.path, file.pieces, table=file.table, t_range_ns=file.t_range_ns)
             for file in files
         ]
+        old_flows = self._flow_paths if batch.replaces_flows else []
         self._manifest.seal(
             segments,
             recording_id=self._recording_id,
             attempt=self._attempt,
-            replaces=() if batch.part == "new" else self._small_paths,
+            replaces=old_flows if batch.part == "new" else [*old_flows, *self._small_paths],
         )
+        self._flow_paths = [path for path in self._flow_paths if path not in old_flows]
+        self._flow_paths += [segment.path for segment in segments if segment.table == "flows"]
         sealed = [segment.path for segment in segments if segment.table == "samples"]
         self._small_paths = {"new": self._small_paths + sealed, "all": sealed, "last": []}[batch.part]
         if batch.part == "last" and batch.series:

@@ -86,6 +86,7 @@ class LakeWriter:
         self._series: dict[int, Series] = {}
         self._new_series: list[Series] = []
         self._flows: list[pa.Table] = []
+        self._replaces_flows = False
         self._messages: list[str] = []
         self._n_messages = 0
         self._replaced: tuple[str, ...] = ()
@@ -213,6 +214,16 @@ class LakeWriter:
         if sum(table.num_rows for table in self._flows) >= _FLOW_ROWS:
             self._seal("new")
 
+    def replace_flows(self, flows: Iterable[pa.Table]) -> None:
+        """Write rows of table ``flows`` in place of all that this recording has written of it: flows that go on.
+
+        Raises
+        ------
+        BadInput
+            If a column is missing or of another type.
+        """
+        self._flows, self._replaces_flows = [checked_rows("flows", rows) for rows in flows], True
+
     def warn(self, message: str) -> None:
         """Note something that was skipped or wrong, in ``recordings.message``; the recording is then ``partial``."""
         self._n_messages += 1
@@ -283,10 +294,11 @@ class LakeWriter:
                 part=part,
                 series=tuple(self._new_series),
                 flows=tuple(self._flows),
+                replaces_flows=self._replaces_flows,
                 host=hosts.pop() if len(hosts) == 1 else MANY_HOSTS,
             )
         )
-        self._new_series, self._flows = [], []
+        self._new_series, self._flows, self._replaces_flows = [], [], False
         self._n_sealed, self._sealed_s = len(self._buffer), time.monotonic()
         if part == "last":
             self._turn_over()

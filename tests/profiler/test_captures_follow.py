@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from profiler.importers import follow
+from profiler.importers import follow, ingest
 from profiler.importers.captures.reader import CaptureReader
 from profiler.importers.captures.window import ByteWindow
 from profiler.importers.follow import _pieces
 from profiler.importers.sink import MemorySink
-from profiler.store import Lake
+from profiler.store import Lake, Recording
 from tests.profiler.frames import ethernet, ipv4, pcap, ports
 
 if TYPE_CHECKING:
@@ -64,6 +64,47 @@ def test_bins_are_written_before_the_end_and_only_those_that_are_old_enough() ->
     assert written == [[], [], [], [], [7, 8, 9], [7, 8, 9, 14]]
     assert notes == []
     assert sum(int(value.sum()) for series, _, value, _ in sink.counters() if series.metric == "bytes") == 400
+
+
+def test_flows_so_far_are_in_the_lake_while_the_capture_goes_on(tmp_path: Path) -> None:
+    lake, seen, now_s = Lake.open(tmp_path / "lake", create=True), list[list[int]](), [0]
+
+    def pieces() -> Iterator[bytes]:
+        yield pcap([])
+        for now_s[0] in (20, 25, 40, 41):
+            yield records(now_s[0] - 1)
+            yield b""
+            writer.seal()
+            seen.append(lake.read("flows")["packets"].to_pylist())
+
+    recording = Recording(recording_id="ab" * 32, source="made", format="capture")
+    with lake.writer(recording) as writer:
+        reader = CaptureReader("made", writer, host=None, bin_ns=1_000_000, by="pair")
+        reader.follow(ByteWindow(pieces()), now_ns=lambda: now_s[0] * SECOND_NS)
+
+    # Each time in place of those before, at least ten seconds later.
+    assert seen == [[1], [1], [3], [3]]
+    assert lake.read("flows")["packets"].to_pylist() == [4]
+
+
+def test_capture_whose_follower_was_killed_is_replaced_when_it_is_ingested(tmp_path: Path) -> None:
+    lake, path = Lake.open(tmp_path / "lake", create=True), tmp_path / "c.pcap"
+    path.write_bytes(pcap([]) + records(*range(1, 9)))
+    recording = Recording(recording_id="ab" * 32, source="c.pcap", format="capture", parameters={})
+    killed = lake.writer(recording)
+    sink = MemorySink()
+    CaptureReader("c.pcap", sink, host=None, bin_ns=1_000_000, by="pair").read(iter([pcap([]) + records(1, 2, 3)]))
+    sink.copy_to(killed)
+    killed.seal()
+
+    (report,) = ingest(path, lake=lake).inputs
+    assert report.status == "failed"  # while it is followed
+
+    killed._resources.close()
+    (report,) = ingest(path, lake=lake).inputs
+    assert report.status == "read"
+    assert lake.states() == {"ok": 1}
+    assert lake.read("flows")["packets"].to_pylist() == [8]
 
 
 def test_a_clock_in_the_future_does_not_make_the_present_late() -> None:

@@ -28,6 +28,10 @@ __all__ = ["CaptureReader"]
 
 _WRITE_EVERY_NS: Final = 1_000_000_000
 """How often bins are written of a capture that is followed."""
+_FLOWS_EVERY_NS: Final = 10_000_000_000
+"""How often flows are written anew of a capture that is followed, each time all of them;"""
+_FLOWS_PAUSE: Final = 20
+"""and how much longer than it takes to write them to wait until the next time."""
 _LATENESS_NS: Final = 2_000_000_000
 """How much later than others a packet of it may come and still find its bin."""
 
@@ -77,7 +81,7 @@ class CaptureReader:
         return self._read(window, lambda: None)
 
     def follow(self, window: ByteWindow, *, now_ns: Callable[[], int]) -> Coverage:
-        """Read packets while they come, and write bins that are some seconds old; else as `read_window`.
+        """Read packets while they come, write bins that are some seconds old and flows so far; else as `read_window`.
 
         Parameters
         ----------
@@ -86,13 +90,18 @@ class CaptureReader:
         now_ns
             The time, UTC epoch ns.
         """
-        written_ns = now_ns()
+        written_ns = flows_due_ns = now_ns()
 
         def write_when_due() -> None:
-            nonlocal written_ns
-            if now_ns() - written_ns >= _WRITE_EVERY_NS:
-                written_ns = now_ns()
-                self._write_before(min(written_ns, int(self._memory.state[layout.LAST_NS])) - _LATENESS_NS)
+            nonlocal written_ns, flows_due_ns
+            if now_ns() - written_ns < _WRITE_EVERY_NS:
+                return
+            written_ns = now_ns()
+            self._write_before(min(written_ns, int(self._memory.state[layout.LAST_NS])) - _LATENESS_NS)
+            if written_ns >= flows_due_ns:
+                began_ns = now_ns()
+                self._write_flows()
+                flows_due_ns = now_ns() + max(_FLOWS_EVERY_NS, _FLOWS_PAUSE * (now_ns() - began_ns))
 
         self._is_growing = True
         return self._read(window, write_when_due)
@@ -147,8 +156,7 @@ class CaptureReader:
         self._memory.close_bins()
         self._bins.add(self._closed_bins())
         self._series.write(self._bins.rest(), points=self._points())
-        for rows in flow_rows(self._memory, points=self._points()):
-            self._sink.write_flows(rows)
+        self._write_flows()
         self._count()
         coverage = self._coverage
         if not coverage.n_rows and coverage.problems:
@@ -156,6 +164,14 @@ class CaptureReader:
         for what, n, why in self._notes():
             if n:
                 coverage.skip(f"{what} ({n})", why)
+
+    def _write_flows(self) -> None:
+        rows = flow_rows(self._memory, points=self._points())
+        if self._is_growing:
+            self._sink.replace_flows(rows)
+            return
+        for part in rows:
+            self._sink.write_flows(part)
 
     def _count(self) -> None:
         """Fill the totals of the coverage."""
