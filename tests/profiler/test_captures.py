@@ -1,11 +1,8 @@
-"""Real captures against tshark, and traps built byte by byte."""
+"""Captures built byte by byte."""
 
 from __future__ import annotations
 
 import gzip
-import re
-import shutil
-import subprocess
 from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -22,7 +19,7 @@ from profiler.importers.inputs import Input
 from profiler.importers.sink import MemorySink
 from profiler.phases import profile
 from profiler.rates import rate_series
-from tests.data import REAL_CAPTURES, SAMPLE_DATA, shared, truth_of
+from tests.data import SAMPLE_DATA, shared, truth_of
 from tests.profiler.frames import (
     block,
     ethernet,
@@ -45,9 +42,6 @@ if TYPE_CHECKING:
 SECOND_NS = 10**9
 FRAME = ethernet(ipv4(ports(1000, 2000, bytes(20)), ("10.0.0.1", "10.0.0.2"), proto=6), 0x0800)
 
-CAPTURES = [name for name in REAL_CAPTURES if "test102" not in name and "test202" not in name]
-"""All but test102 and test202, whose custom blocks older tshark counts as packets."""
-
 
 def read(data: bytes, *, piece_bytes: int = 1 << 20) -> tuple[Coverage, MemorySink]:
     sink = MemorySink()
@@ -63,44 +57,7 @@ def times_of(data: bytes) -> list[int | None]:
     return [coverage.t_first_ns, coverage.t_last_ns]
 
 
-# Against tshark
-
-
-def frames_by_tshark(path: Path) -> list[tuple[int, int | None]]:
-    """Return length and time in ns of each packet; None where it has no time or one that int64 ns cannot hold."""
-    command = ["tshark", "-r", str(path), "-T", "fields", "-e", "frame.len", "-e", "frame.time_epoch"]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    frames: list[tuple[int, int | None]] = []
-    for line in lines:
-        length, _, time = line.partition("\t")
-        # A fraction of more than nine digits is a count of nanoseconds past the second, written by a broken clock.
-        found = re.fullmatch(r"(\d+)\.(\d{9,10})", time)
-        t_ns = int(found[1]) * SECOND_NS + int(found[2]) if found else None
-        frames.append((int(length), t_ns if t_ns is not None and t_ns < 2**63 else None))
-    return frames
-
-
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
-@pytest.mark.parametrize("name", CAPTURES)
-def test_packets_wire_bytes_and_times_are_those_of_tshark(name: str) -> None:
-    path = shared(f"captures/{name}")
-    frames = frames_by_tshark(path)
-    sink = MemorySink()
-
-    coverage = CaptureReader(name, sink, host=None, bin_ns=1_000_000, by="flow").read(
-        Input(name=name, path=path).pieces()
-    )
-
-    assert coverage.problems == []
-    assert coverage.totals["packets"] == len(frames)
-    assert coverage.totals["wire_bytes"] == sum(length for length, _ in frames)
-    times_ns = [t_ns for _, t_ns in frames if t_ns is not None]
-    if "invalid" not in name:  # tshark prints the third time with the sign of its fraction turned
-        assert coverage.t_first_ns == min(times_ns)
-        assert coverage.t_last_ns == max(times_ns)
-    assert coverage.totals["untimed"] == len(frames) - len(times_ns) or "invalid" in name
-    in_flows = [sum(sink.flows[0][column].to_pylist()) for column in ("packets", "bytes")]
-    assert in_flows == [len(frames), sum(length for length, _ in frames)]
+# Times
 
 
 def test_nanoseconds_beyond_a_second_carry_over() -> None:

@@ -47,11 +47,8 @@ class KernelMemory:
         self.state[layout.FIRST_NS], self.state[layout.LAST_NS] = np.iinfo(np.int64).max, layout.UNTIMED
         self.state[layout.N_FLOWS] = self.state[layout.N_RDMA] = 1
         self._flows = self._put(layout.FLOWS_AT, _zeros(_FIRST_FLOWS, columns.FLOW_WORDS))
-        self._flows[0, [columns.FIRST, columns.LAST, columns.BIN]] = (
-            np.iinfo(np.int64).max,
-            layout.UNTIMED,
-            layout.UNTIMED,
-        )
+        self._flows[0, columns.FIRST] = np.iinfo(np.int64).max
+        self._flows[0, [columns.LAST, columns.BIN]] = layout.UNTIMED
         self._rdma = self._put(layout.RDMA_AT, _zeros(_FIRST_FLOWS, columns.RDMA_WORDS))
         self._put(layout.SLOTS_AT, np.zeros(_SLOTS_PER_FLOW * _FIRST_FLOWS, dtype=np.int64))
         self.state[layout.SLOT_MASK] = _SLOTS_PER_FLOW * _FIRST_FLOWS - 1
