@@ -60,6 +60,23 @@ def test_files_that_a_merge_replaced_stay_for_an_hour_and_then_go(server: S3Serv
     assert main(["lake", address, "--check"]) == 0
 
 
+def test_what_a_push_that_was_cut_short_left_goes_with_a_later_one_and_nothing_else(
+    server: S3Server, tmp_path: Path
+) -> None:
+    lake, address, now_ns = fleet(tmp_path / "lake", n_hosts=2), server.address("strays"), T0_NS
+    left = {f"strays/{path.relative_to(lake.root)}" for path in lake.files("samples")}
+    for key in (*left, foreign := "strays/samples/notes.parquet"):
+        server.put(key, b"sent before the push was cut short")
+    compact(lake)
+    assert push(lake, address, now_ns=now_ns).n_deleted == 0
+    assert main(["lake", address, "--check"]) == 3  # of what is not ours it says what to do
+    server.delete(foreign)
+    assert main(["lake", address, "--check"]) == 0
+    server.put(foreign, b"not ours")
+    assert push(lake, address, now_ns=now_ns + int((SWEEP_AFTER_S + 1) * 1e9)).n_deleted == 2
+    assert set(server.keys("strays/samples/")) & {*left, foreign} == {foreign}
+
+
 def test_another_lake_is_not_copied_over(server: S3Server, tmp_path: Path) -> None:
     one, other = fleet(tmp_path / "one", n_hosts=1), Lake.open(tmp_path / "other", create=True)
     add_host(other, "h7")

@@ -1,12 +1,14 @@
 """`push`: a lake copied to a bucket, whole at any instant, while it is written and read.
 
 Files first, the manifest last: readers of the bucket see the lake as it was before, or as it is now. What a merge has
-replaced stays as long as a reader may hold an older manifest, and goes with a later push. The copy of the manifest
-notes the tag of each object (`profiler.store.remote.tags`): one that is no more what was copied is sent again.
+replaced, or a push that was cut short has left, stays as long as a reader may hold an older manifest or another push be
+at it, and goes with a later push. The copy of the manifest notes the tag of each object
+(`profiler.store.remote.tags`): one that is no more what was copied is sent again.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Pushed", "push", "send"]
 
+_SEALED: Final = re.compile(r"[/-][0-9a-f]{16}\.parquet$")
+"""How names of files end that we sealed: what a push that was cut short has left is told by them from anyone else's."""
 _PIECE_BYTES: Final = 1 << 20
 """Of a file, held in memory at a time, by each of `IO_THREADS`; pyarrow holds the part of 10 MB that it sends."""
 
@@ -90,6 +94,8 @@ def push(
         counting = {entry.path for entry in entries}
         replaced, tags = _earlier(place, copy, counting=counting, now_ns=now_ns)
         there = {path.below(place): path.n_bytes for table in TABLES for path in listed(place / table)}
+        strays = {path for path in there if _SEALED.search(path)} - counting - replaced.keys()
+        replaced |= dict.fromkeys(strays, now_ns)
         stale = {path for path, since_ns in replaced.items() if since_ns < now_ns - SWEEP_AFTER_S * NS_PER_S}
 
         def bring(entry: Segment) -> _Brought:
