@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from profiler.collectors.packets import SNAP_BYTES, PacketTap
+from profiler.importers.capture import capture_parameters
 from profiler.importers.importer import Options
 from profiler.record.clock import SYSTEM_CLOCK
 from profiler.record.live_packets import LivePackets
@@ -137,11 +138,9 @@ def _recording(wanted: WantedPackets) -> Recording:
         source=wanted.iface,
         format="capture",
         parameters={
-            "host": wanted.options.host,
+            **capture_parameters(wanted.options),
             "iface": wanted.iface,
             "filter": wanted.packet_filter,
-            "bin_s": wanted.options.bin_s,
-            "series_by": wanted.options.series_by,
             "snap_bytes": SNAP_BYTES,
         },
         anchor_wall_ns=wall_ns,
