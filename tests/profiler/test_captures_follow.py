@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import zlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -143,6 +144,15 @@ def test_file_that_grows_is_read_to_where_it_is_when_told_to_stop(tmp_path: Path
     lake = Lake.open(tmp_path / "lake")
     assert lake.read("flows")["packets"].to_pylist() == [3]
     assert lake.read("recordings")["status"].to_pylist() == ["ok"]
+
+
+def test_packed_file_that_grows_is_read_as_far_as_it_is_written(tmp_path: Path) -> None:
+    packer, path = zlib.compressobj(wbits=31), tmp_path / "c.pcap.gz"
+    path.write_bytes(packer.compress(pcap([(1, 0, FRAME, 100)])) + packer.flush(zlib.Z_SYNC_FLUSH))
+    report = follow(path, lake=tmp_path / "lake", stop=once_after(5))
+
+    assert (report.status, report.coverage.totals["packets"]) == ("read", 1)
+    assert [item.why for item in report.coverage.skipped] == ["the rest of it was still being written"]
 
 
 def test_damage_is_told_as_in_a_file_that_is_done(tmp_path: Path) -> None:

@@ -120,7 +120,9 @@ class CaptureReader:
                 self._note_problem(error)
         except BadInput as error:
             self._note_problem(error)
-        if window.damage is not None:  # the cause comes before what follows from it
+        if self._is_growing and isinstance(window.damage, Truncated):
+            self._coverage.skip("what is still packed", "the rest of it was still being written")
+        elif window.damage is not None:  # the cause comes before what follows from it
             self._coverage.problems.insert(0, str(window.damage))
         self._finish()
         return self._coverage
