@@ -89,7 +89,8 @@ class Analysis(Tabular):
     profile of its own traffic, corrected for congestion. ``links`` are those that two or more jobs cross. ``skipped``
     is what could not be used for what it is, ``faults`` what could not be read or computed: it is missing here, and
     ``kept`` names the jobs and links that need it, of which the lake keeps what an earlier analysis found.
-    ``n_profiled`` series were profiled for it, counted once a time range; the others had been before.
+    ``n_profiled`` series were profiled for it, counted once a time range; the others had been before. ``n_otherwise``
+    shards had been finished, but for other capacities of their ports.
     """
 
     profiles: Mapping[str, TrafficProfile]
@@ -99,6 +100,7 @@ class Analysis(Tabular):
     skipped: tuple[Skipped, ...] = ()
     faults: tuple[Skipped, ...] = ()
     n_profiled: int = 0
+    n_otherwise: int = 0
     kept: tuple[Skipped, ...] = ()
 
     @property

@@ -90,6 +90,7 @@ def analyze(
         plan=plan,
         faults=measured.faults,
         n_profiled=measured.n_profiled,
+        n_otherwise=measured.n_otherwise,
         kept=measured.kept.notes,
         skipped=(*unplaced, *measured.foreign, *(one for one in skipped if one.what not in kept)),
     )

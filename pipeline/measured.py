@@ -45,6 +45,8 @@ class MeasuredJobs:
         What could not be read or computed, and why.
     n_profiled
         Series profiled anew; the others were as before.
+    n_otherwise
+        Shards that were finished before, but for other capacities of their ports.
     tables
         Rows for tables ``profiles`` and ``phases``.
     kept
@@ -60,6 +62,7 @@ class MeasuredJobs:
     own: Mapping[str, TrafficProfile]
     faults: tuple[Skipped, ...] = ()
     n_profiled: int = 0
+    n_otherwise: int = 0
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     kept: KeptLinks = field(default_factory=KeptLinks)
     foreign: tuple[Skipped, ...] = ()
@@ -139,6 +142,7 @@ def measure_jobs(
         own=own,
         faults=(*found.faults, *unseen),
         n_profiled=found.n_profiled,
+        n_otherwise=found.n_otherwise,
         tables=tables,
         kept=kept,
         foreign=foreign,

@@ -56,6 +56,7 @@ class Run:
     ``figures`` are the counts of table ``runs`` by column; None, and ``error`` tells why, if the run failed.
     ``warnings`` tell what could not be read or computed. ``n_late`` runs before it were left out since one took longer
     than the time between them. ``window_before_s`` is the window of the run before, None if that was the same.
+    ``n_otherwise`` shards had been finished, but for other capacities of their ports.
     """
 
     run_ns: int
@@ -66,6 +67,7 @@ class Run:
     error: str | None = None
     n_late: int = 0
     window_before_s: float | None = None
+    n_otherwise: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -126,6 +128,7 @@ def run_once(
         changes=find_changes(before, read_state(store)),
         warnings=(*lost, *(f"{one.what}: {one.why}" for one in analysis.faults)),
         window_before_s=window_before_s,
+        n_otherwise=analysis.n_otherwise,
     )
     store.append("runs", run.to_table(window_s=batch.window_s))
     return analysis, run

@@ -10,6 +10,7 @@ import numpy as np
 from pipeline.analysis import Skipped
 from pipeline.batch.compute import SeriesProfile
 from pipeline.batch.engines import ENGINES
+from pipeline.batch.shard import READINGS_DIGITS
 from profiler.phases import TrafficProfile
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ OnPort: TypeAlias = Callable[[int, int], object]
 class Finished:
     """The results of shards, as far as there are any, and why there are none of the others.
 
+    ``n_otherwise`` counts the shards that had none, but whose readings were profiled for other capacities of the ports.
     Those of the present are held; those of closed ranges, of which a lake can have any number, stay in the folder.
     """
 
@@ -47,6 +49,8 @@ class Finished:
         for shard in shards:
             if shard.key in there:
                 self._take(shard)
+        known = {key[:READINGS_DIGITS] for key in there}
+        self.n_otherwise = sum(shard.readings in known for shard in shards if shard.paths and not self.has(shard))
 
     def compute(self, options: BatchOptions, on_port: OnPort) -> None:
         """Compute what is missing."""

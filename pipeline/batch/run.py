@@ -44,6 +44,8 @@ class PortProfiles:
         The folder of finished shards.
     n_profiled
         Series profiled in this run, counted once a range; the others were finished before.
+    n_otherwise
+        Shards that were finished before, but for other capacities of their ports.
     unread
         Why the present of a series is not known as far as the lake goes, by series id: its shard has no result, or
         files that may hold its readings cannot be read.
@@ -55,17 +57,22 @@ class PortProfiles:
     files: Sequence[SampleFile]
     work: Work
     n_profiled: int
+    n_otherwise: int = 0
     unread: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareRun:
-    """What became of a share: its shards, those finished before, those finished now, and what failed."""
+    """What became of a share: its shards, those finished before, those finished now, and what failed.
+
+    ``n_otherwise`` were finished before, but for other capacities of their ports.
+    """
 
     n_shards: int
     n_kept: int
     n_finished: int
     faults: tuple[Skipped, ...]
+    n_otherwise: int = 0
 
 
 def profile_ports(
@@ -102,7 +109,7 @@ def profile_ports(
     """
     plan = _plan(lake, ports, options)
     finished = _finish(plan, options, on_port, known=known)
-    n_profiled = finished.n_profiled
+    n_profiled, n_otherwise = finished.n_profiled, finished.n_otherwise
     while changed := changed_files(plan.files, finished.unread_paths):
         plan = plan.without(changed)
         finished = _finish(plan, options, on_port, known=known)
@@ -117,6 +124,7 @@ def profile_ports(
         files=plan.files,
         work=plan.work,
         n_profiled=n_profiled,
+        n_otherwise=n_otherwise,
         unread=_unread(shards, finished, plan.broken),
     )
 
@@ -167,6 +175,7 @@ def profile_share(
         n_kept=n_kept,
         n_finished=finished.n_shards - n_kept,
         faults=(*_broken(plan.broken), *plan.lost_history, *finished.faults()),
+        n_otherwise=finished.n_otherwise,
     )
 
 

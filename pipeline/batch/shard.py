@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import profiler
 
-__all__ = ["PORT_COLUMNS", "SOURCES", "Shard", "tool_version"]
+__all__ = ["PORT_COLUMNS", "READINGS_DIGITS", "SOURCES", "Shard", "tool_version"]
 
 PORT_COLUMNS: Final = (
     "series_id",
@@ -28,6 +28,10 @@ PORT_COLUMNS: Final = (
     "capacity_bps",
 )
 """Columns of query ``series_by_port`` that profiling reads."""
+
+_CAPACITY: Final = "capacity_bps"
+READINGS_DIGITS: Final = 32
+"""Hexadecimal digits of `Shard.readings`, and of what follows it in the key: 128 bits are never the same by chance."""
 
 SOURCES: Final = (
     "batch/outcome.py",
@@ -102,17 +106,27 @@ class Shard:
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 of all that the result depends on: input files, ports, time, and the version of the tool."""
-        told = [
-            self.version,
-            sorted(self.digests),
-            [[port[name] for name in PORT_COLUMNS] for port in self.ports],
-            [self.from_ns, self.to_ns, self.n_left_out],
-        ]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+        """Digest of all that the result depends on: what `readings` are of, and the capacities of the ports."""
+        return self.readings + _digest([port[_CAPACITY] for port in self.ports])
+
+    @cached_property
+    def readings(self) -> str:
+        """Digest of input files, ports, time, and the version of the tool; how each key of the same readings begins."""
+        return _digest(
+            [
+                self.version,
+                sorted(self.digests),
+                [[port[name] for name in PORT_COLUMNS if name != _CAPACITY] for port in self.ports],
+                [self.from_ns, self.to_ns, self.n_left_out],
+            ]
+        )
 
     @property
     def name(self) -> str:
         """The host and its ports, in words."""
         first = f"{self.host}/{self.ports[0]['device']}"
         return first if len(self.ports) == 1 else f"{first} and {len(self.ports) - 1} more series of {self.host}"
+
+
+def _digest(told: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:READINGS_DIGITS]

@@ -20,7 +20,7 @@ from pipeline.cli.batch_options import (
     WorkOption,
     read_batch,
 )
-from pipeline.cli.faults import note_faults, note_window
+from pipeline.cli.faults import note_capacities, note_faults, note_window
 from pipeline.cli.lake_options import LakeOption, ResultsOption
 from pipeline.cli.plan_options import BudgetOption, Goal, GoalOption, PinOption, WeightOption, read_options
 from pipeline.cli.printer import (
@@ -119,6 +119,7 @@ def analyze(
         note(f"offbeat: wrote {plan}")
     _print_analysis(analysis, output=chosen)
     note_window(run)
+    note_capacities(run.n_otherwise)
     note_faults(run.warnings)
     if not run.is_whole:
         raise typer.Exit(1)

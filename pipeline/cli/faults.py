@@ -11,7 +11,7 @@ from profiler.units import format_duration
 if TYPE_CHECKING:
     from pipeline.runs import Run
 
-__all__ = ["note_faults", "note_window"]
+__all__ = ["note_capacities", "note_faults", "note_window"]
 
 MOST: Final = 20
 """One file can fail hundreds of shards; all of them are in the JSON."""
@@ -31,4 +31,14 @@ def note_window(run: Run) -> None:
         note(
             f"offbeat: the analysis before had --window {format_duration(run.window_before_s)}: another time is "
             "profiled now, and shards finished for that window do not count"
+        )
+
+
+def note_capacities(n_otherwise: int) -> None:
+    """Write to stderr that shards are finished, but for other capacities of their ports: of no use here."""
+    if n_otherwise:
+        are = "1 shard is" if n_otherwise == 1 else f"{n_otherwise} shards are"
+        note(
+            f"offbeat: {are} finished for other capacities of the ports, as another --cluster or none tells them, and "
+            f"{'does' if n_otherwise == 1 else 'do'} not count"
         )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from pipeline.cli.faults import note_faults, note_window
+from pipeline.cli.faults import note_capacities, note_faults, note_window
 from pipeline.cli.printer import Format, csv_writer, note, print_lines
 from pipeline.cli.progress import port_progress
 from profiler.units import NS_PER_S, format_duration
@@ -72,6 +72,7 @@ def _print_run(run: Run, *, output: Format) -> None:
         print_lines([_line([*cells, run.error or changes or "none"])])
     sys.stdout.flush()
     note_window(run)
+    note_capacities(run.n_otherwise)
     note_faults(run.warnings if run.error is None else [*run.warnings, run.error])
     if run.n_late:
         left_out = "1 run was" if run.n_late == 1 else f"{run.n_late} runs were"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pipeline.cli.faults import note_faults
+from pipeline.cli.faults import note_capacities, note_faults
 from pipeline.cli.printer import Format, print_json, print_rows
 from pipeline.cli.progress import port_progress
 
@@ -44,6 +44,7 @@ def run_share(lake: Path, *, shard: str, cluster: Sequence[Path] | None, batch: 
         print_json({"kind": "shard_run", "version": 1, **row, "warnings": warnings})
     else:
         print_rows([row], output=output)
+    note_capacities(run.n_otherwise)
     note_faults(warnings)
     if warnings:
         raise typer.Exit(1)

@@ -216,6 +216,19 @@ def test_a_merge_of_nothing_is_refused_and_touches_nothing(
     assert [Lake.open(place / "lake").files(table) for table in tables] == before
 
 
+def test_shards_that_were_finished_with_another_cluster_file_are_told_once(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other.toml").write_text(CLUSTER.replace("Mbps", "0Mbps"))
+    other = ["--cluster", str(tmp_path / "other.toml")]
+    command = ["analyze", "--lake", str(place / "lake"), "--work", str(tmp_path / "work")]
+    told = []
+    for arguments in (["--shard", "1/1", *other], [], [], ["--shard", "1/1", *other]):
+        main([*command, *arguments])
+        told.append("1 shard is finished for other capacities" in capsys.readouterr().err)
+    assert told == [False, True, False, False]
+
+
 # a run every so often
 
 
