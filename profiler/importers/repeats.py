@@ -162,9 +162,9 @@ def _judged(lake: Lake, flows: pa.Table, *, recording: Recording, others: Sequen
     if not found:
         return None
     settings = _settings(recording.to_row())
-    whole = [(row, common) for row, common in found if common.is_there and _settings(row) == settings]
-    if whole:
-        return _repeat("there", whole[:1])
+    for row, common in found:
+        if common.is_there and _settings(row) == settings and lake.holds(row["recording_id"]):
+            return _repeat("there", [(row, common)])
     is_older = all(common.is_older and _can_go(lake, row) for row, common in found)
     return _repeat("older" if is_older else "clash", found)
 
@@ -214,8 +214,9 @@ def _compared(own: pa.Table, there: pa.Table) -> _Common:
     )
     is_there, is_older = _holds(other, one), _holds(one, other)
     meets = (one["first_ns"] <= other["last_ns"]) & (other["first_ns"] <= one["last_ns"])
-    # Of packets without addresses only as many and at the same times are taken for the same.
-    is_common = meets & (pc.not_equal(joined["src"], "").to_numpy() | (is_there & is_older))
+    # Of packets without addresses or times only as many, at the same times, are taken for the same.
+    is_told = pc.not_equal(joined["src"], "").to_numpy() & (one["last_ns"] != 0)
+    is_common = meets & (is_told | (is_there & is_older))
     return _Common(
         np.unique(one["row"][is_common]).size,
         is_there=np.unique(one["row"][is_there]).size == own.num_rows,

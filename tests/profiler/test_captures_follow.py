@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from profiler.importers import follow, ingest
+from profiler.importers import Options, follow, ingest
+from profiler.importers.capture import capture_parameters
 from profiler.importers.captures.reader import CaptureReader
 from profiler.importers.captures.window import ByteWindow
 from profiler.importers.follow import _pieces
@@ -88,13 +89,14 @@ def test_flows_so_far_are_in_the_lake_while_the_capture_goes_on(tmp_path: Path) 
     assert lake.read("flows")["packets"].to_pylist() == [4]
 
 
-def test_capture_whose_follower_was_killed_is_replaced_when_it_is_ingested(tmp_path: Path) -> None:
+@pytest.mark.parametrize("n_told", [3, 8])
+def test_capture_whose_follower_was_killed_is_replaced_when_it_is_ingested(tmp_path: Path, n_told: int) -> None:
     lake, path = Lake.open(tmp_path / "lake", create=True), tmp_path / "c.pcap"
     path.write_bytes(pcap([]) + records(*range(1, 9)))
-    recording = Recording(recording_id="ab" * 32, source="c.pcap", format="capture", parameters={})
-    killed = lake.writer(recording)
-    sink = MemorySink()
-    CaptureReader("c.pcap", sink, host=None, bin_ns=1_000_000, by="pair").read(iter([pcap([]) + records(1, 2, 3)]))
+    made_by = capture_parameters(Options())
+    killed = lake.writer(Recording(recording_id="ab" * 32, source="c.pcap", format="capture", parameters=made_by))
+    sink, told = MemorySink(), pcap([]) + records(*range(1, 1 + n_told))
+    CaptureReader("c.pcap", sink, host=None, bin_ns=1_000_000, by="pair").read(iter([told]))
     sink.copy_to(killed)
     killed.seal()
 
