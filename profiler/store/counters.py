@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from profiler.schema import arrow_schema
 from profiler.store.ordering import in_order
-from profiler.store.reading import read_segments
+from profiler.store.reading import Segments
 from profiler.store.series import Counter
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _BLOCK_ROWS: Final = 2_000_000
 def read_counter(paths: Sequence[Path], series_id: int, *, kind: str) -> Counter:
     """Return the readings of one series, by whose kind those of one time are told apart."""
     chosen = pc.field("series_id") == pa.scalar(series_id, pa.uint64())
-    return _counter(_read(paths, chosen, _COLUMNS), kind=kind)
+    return _counter(_read(Segments(paths, arrow_schema("samples")), chosen, _COLUMNS), kind=kind)
 
 
 def read_counters(
@@ -63,12 +63,13 @@ def read_counters(
     wanted = sorted(set(series_ids))
     known_ids = np.array(sorted(kinds), np.uint64)
     places = np.searchsorted(known_ids, np.array(wanted, np.uint64)) // n_neighbours
+    segments = Segments(paths, arrow_schema("samples"))
     for _, block in groupby(zip(places, wanted, strict=True), key=lambda pair: pair[0]):
-        yield from _read_block(paths, [series_id for _, series_id in block], kinds=kinds, t_range_ns=t_range_ns)
+        yield from _read_block(segments, [series_id for _, series_id in block], kinds=kinds, t_range_ns=t_range_ns)
 
 
 def _read_block(
-    paths: Sequence[Path], series_ids: Sequence[int], *, kinds: Mapping[int, str], t_range_ns: tuple[int, int] | None
+    segments: Segments, series_ids: Sequence[int], *, kinds: Mapping[int, str], t_range_ns: tuple[int, int] | None
 ) -> Iterator[tuple[int, Counter]]:
     field = pc.field("series_id")
     ids = pa.array(series_ids, pa.uint64())
@@ -76,7 +77,7 @@ def _read_block(
     chosen = (field >= ids[0]) & (field <= ids[-1]) & field.isin(ids)
     if t_range_ns is not None:
         chosen &= (pc.field("t_ns") >= t_range_ns[0]) & (pc.field("t_ns") < t_range_ns[1])
-    columns = _read(paths, chosen, ("series_id", *_COLUMNS))
+    columns = _read(segments, chosen, ("series_id", *_COLUMNS))
     key = columns.pop("series_id")
     order = np.argsort(key, kind="stable")
     edges = np.searchsorted(key[order], ids.to_numpy())
@@ -85,8 +86,8 @@ def _read_block(
         yield series_id, _counter(rows, kind=kinds.get(series_id, "counter"))
 
 
-def _read(paths: Sequence[Path], chosen: pc.Expression, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    rows = read_segments(paths, arrow_schema("samples"), columns=list(names), filters=chosen)
+def _read(segments: Segments, chosen: pc.Expression, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    rows = segments.read(columns=list(names), filters=chosen)
     return {name: rows[name].to_numpy() for name in names}
 
 

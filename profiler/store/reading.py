@@ -22,8 +22,12 @@ from profiler.store.remote.filesystems import IO_THREADS, filesystem
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+
 __all__ = [
     "RESTORE_OBJECT",
+    "Segments",
     "listed",
     "map_files",
     "parquet_file",
@@ -63,6 +67,40 @@ def read_segments(paths: Sequence[Path], schema: pa.Schema, **options: Any) -> p
     return pa.concat_tables(
         [_empty(schema, **options), *map_files(lambda path: _read_sealed(path, schema, **options), paths)]
     )
+
+
+class Segments:
+    """Files that are read several times, each time a part: the footer of each is read once.
+
+    Parameters
+    ----------
+    paths
+        What to read, in order.
+    schema
+        Of the table.
+    """
+
+    def __init__(self, paths: Sequence[Path], schema: pa.Schema) -> None:
+        import pyarrow.dataset as ds  # takes as long to import as a command may take in all
+
+        self._paths = paths
+        self._schema = schema
+        self._dataset: ds.FileSystemDataset | None = None
+        if paths and not any(isinstance(path, RemotePath) for path in paths):
+            form, disk = ds.ParquetFileFormat(), pyarrow.fs.LocalFileSystem()
+            fragments = [form.make_fragment(os.fspath(path.absolute()), filesystem=disk) for path in paths]
+            self._dataset = ds.FileSystemDataset(fragments, schema, form, disk)
+
+    def read(self, *, columns: list[str], filters: pc.Expression) -> pa.Table:
+        """Return some rows of some columns, as `read_segments` does, with what it raises."""
+        if self._dataset is None:
+            return read_segments(self._paths, self._schema, columns=columns, filters=filters)
+        try:
+            rows = self._dataset.to_table(columns=columns, filter=filters, fragment_readahead=1)
+            return rows.cast(_empty(self._schema, columns=columns).schema)
+        except (OSError, pa.ArrowException):
+            # One file at a time tells which of them it is.
+            return read_segments(self._paths, self._schema, columns=columns, filters=filters)
 
 
 def read_sound(paths: Sequence[Path], schema: pa.Schema, **options: Any) -> tuple[pa.Table, dict[Path, str]]:  # noqa: ANN401
