@@ -7,7 +7,9 @@ of the same packets.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -47,6 +49,10 @@ _REORDERED_NS: Final = 10_000_000
 """How long the packets of two files may be mixed that are one capture, cut as they came: queues of a card race."""
 _ROUNDED_NS: Final = 1_000
 """By how much times differ once a capture of nanoseconds is written in microseconds."""
+_TURN: Final = hashlib.sha256(b"captures").hexdigest()
+_TURN_S: Final = 60.0
+"""How long to wait while others end a capture: each writes what is left in its buffer, a few seconds of work."""
+_RETRY_S: Final = 0.05
 _NOTHING: Final = {pa.string(): "", pa.int16(): -1, pa.int32(): -1, pa.int64(): 0}
 
 
@@ -101,6 +107,9 @@ def settle(lake: Lake, writer: LakeWriter, *, coverage: Coverage) -> Repeat | No
     repeat
         Why it is forgotten; None if it is not.
     """
+    if writer.recording.format != CAPTURES:
+        return None
+    writer.at_end(_turn(lake).release)
     others = _others(lake, writer.recording, coverage)
     if not others:
         return None
@@ -129,10 +138,26 @@ def report_repeat(name: str, repeat: Repeat) -> InputReport:
     return InputReport(source=name, status="failed", format=CAPTURES, message=f"{name}: {repeat}")
 
 
+def _turn(lake: Lake) -> LakeLock:
+    """Wait until nobody else is between looking for the packets of a capture and having it count.
+
+    Raises
+    ------
+    LakeError
+        If that takes too long.
+    """
+    until_s = time.monotonic() + _TURN_S
+    while True:
+        try:
+            return LakeLock(lake.root, _TURN, work="ending a capture")
+        except LakeError:
+            if time.monotonic() >= until_s:
+                raise
+            time.sleep(_RETRY_S)
+
+
 def _others(lake: Lake, recording: Recording, coverage: Coverage) -> list[dict[str, Any]]:
     """Return the other captures of a lake that may have packets of the same time."""
-    if recording.format != CAPTURES:
-        return []
     with Manifest(lake.root, mode="ro") as manifest:
         rows = manifest.recordings()
     found = [row for row in rows if row["format"] == CAPTURES and row["recording_id"] != recording.recording_id]

@@ -18,7 +18,7 @@ from profiler.store.rows import checked_rows
 from profiler.store.sealer import Batch, Sealer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -255,6 +255,10 @@ class LakeWriter:
     def replace(self, recording_ids: Iterable[str]) -> None:
         """Let this recording take the place of others, at the moment at which it is complete."""
         self._replaced = tuple(recording_ids)
+
+    def at_end(self, call: Callable[[], object]) -> None:
+        """Have something called once the recording has ended, however it did."""
+        self._resources.callback(call)
 
     def discard(self) -> None:
         """Forget the recording when the block is left."""

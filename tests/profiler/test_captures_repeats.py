@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -121,6 +122,17 @@ def test_packets_without_addresses_may_be_at_two_places_at_one_time(tmp_path: Pa
     reports = [taken(tmp_path / f"{number}.pcap", tmp_path / "lake") for number in range(2)]
 
     assert [report.status for report in reports] == ["read", "read"]
+
+
+def test_of_two_who_ingest_the_same_packets_at_once_one_does(tmp_path: Path) -> None:
+    lake = Lake.open(tmp_path / "lake", create=True).root
+    paths = [written(tmp_path / "c.pcap"), tmp_path / "c.gz"]
+    paths[1].write_bytes(gzip.compress(paths[0].read_bytes()))
+
+    with ThreadPoolExecutor(2) as pool:
+        reports = list(pool.map(lambda path: taken(path, lake), paths))
+
+    assert sorted(report.status for report in reports) == ["already there", "read"]
 
 
 def test_what_was_compacted_cannot_be_replaced(tmp_path: Path) -> None:
