@@ -147,7 +147,7 @@ def _has_levels(
     at_s = start_s + bounds[:, None] * (end_s - start_s)
     bits = np.diff(traffic.bits_at(at_s), axis=0)
     rates = np.maximum(bits, np.finfo(np.float64).tiny) / np.diff(bounds)[:, None]
-    steps = np.log(rates[1:] / rates[:-1])
+    steps = np.diff(np.log(rates), axis=0)
     typical = np.median(steps, axis=1)
     least = np.quantile(steps * np.sign(typical)[:, None], NEARLY_NONE, axis=1)
     return bool((np.abs(typical) >= np.log(MIN_LEVEL_RATIO)).all() and (least >= np.log(MIN_EACH_RATIO)).all())

@@ -62,6 +62,15 @@ def test_jitter_and_coarse_windows_make_no_false_level(jitter_frac: float, sampl
     assert up.width_s == pytest.approx(0.3, rel=0.05)
 
 
+def test_a_pause_within_some_bursts_is_no_level_of_all() -> None:
+    t_ms = np.arange(15_000)
+    i_iteration, at_ms = np.divmod(t_ms, 300)
+    rate_bps = np.select([at_ms < 40, at_ms < 80, at_ms < 120], [1e8, 4e8, 1e8], 0.0)
+    rate_bps[(i_iteration % 10 == 5) & (at_ms >= 35) & (at_ms < 85)] = 0
+    series = RateSeries.from_deltas(np.arange(15_001) * 10**6, (rate_bps / 8e3).astype(np.int64))
+    assert [phase.kind for phase in profile(series).phases] == ["up", "down"]
+
+
 def test_a_ramp_is_one_level() -> None:
     cycle = np.concatenate((np.linspace(0.2, 1.0, 40) * RATE, np.zeros(60)))
     edges_ns = np.arange(100 * 60 + 1) * 10_000_000
