@@ -21,11 +21,16 @@ from tests.bench.steps import MB, OFFBEAT, scan_command
 from tests.bench.tables import layout
 from tests.data import ROOT
 
-__all__ = ["QueryRun", "queries_table", "run_queries"]
+__all__ = ["SCAN", "VIEWS", "QueryRun", "queries_table", "run_queries"]
 
 SCAN: Final = "bare scan"
 """Every column of the samples is read, and nothing but summed up."""
-VIEWS: Final = {"view rates, whole": "select count(*), sum(bytes) from rates"}
+VIEWS: Final = {
+    "view rates, whole": "select count(*), sum(bytes) from rates",
+    "view link_jobs": "select count(*), sum(mean_bps) from link_jobs",
+    "view link_contention": "select count(*), sum(over_bytes) from link_contention",
+    "view job_timeline": "select count(*), sum(bytes) from job_timeline",
+}
 KIB: Final = 1024
 
 
@@ -46,11 +51,11 @@ class QueryRun:
 
 
 def run_queries(lake: Path, names: Sequence[str] = ()) -> Iterator[QueryRun]:
-    """Yield the bare scan, the whole of view rates, and each named query, or only some of these."""
+    """Yield the bare scan, views, and each named query, or only some of these."""
     yield _run(SCAN, scan_command(lake))
     with tempfile.TemporaryDirectory() as made:
         for name, statement in VIEWS.items():
-            out = Path(made) / "view.parquet"
+            out = Path(made) / f"{name}.parquet"
             yield _run(name, [*OFFBEAT, "sql", "--lake", str(lake), statement, "--out", str(out)], out)
         for name in names or [query.name for query in list_queries()]:
             out = Path(made) / f"{name}.parquet"
