@@ -48,28 +48,34 @@ def twins(
     ----------
     .. [1] G. C. Carter, "Coherence and time delay estimation", Proceedings of the IEEE 75 (1987).
     """
-    return [
-        frozenset(j for j in _of_period(i, periods_s) if _coherence(lines[i, at], lines[j, at], at=at) >= MIN_COHERENCE)
-        for i, at in enumerate(places)
-    ]
+    found = []
+    for i, at in enumerate(places):
+        others = _of_period(i, periods_s)
+        coherence = _coherence(lines[i, at], lines[np.ix_(others, at)], at=at)
+        found.append(frozenset(others[coherence >= MIN_COHERENCE].tolist()))
+    return found
 
 
-def _of_period(i: int, periods_s: Sequence[float | None]) -> list[int]:
+def _of_period(i: int, periods_s: Sequence[float | None]) -> NDArray[np.int64]:
     """Return the other jobs that have lines wherever one has: those of its period, or a few times it."""
     each_s = np.array([np.nan if period_s is None else period_s for period_s in periods_s])
     ratio = each_s / each_s[i]
     times = np.clip(np.round(ratio), 1, MOST_TIMES)
     # What is not known compares as not far off.
-    others: list[int] = np.flatnonzero(~(np.abs(ratio / times - 1) > SAME_FRAC)).tolist()
-    return [j for j in others if j != i]
+    is_near = ~(np.abs(ratio / times - 1) > SAME_FRAC)
+    is_near[i] = False
+    return np.flatnonzero(is_near)
 
 
-def _coherence(own: NDArray[np.complex128], other: NDArray[np.complex128], *, at: NDArray[np.int64]) -> float:
+def _coherence(
+    own: NDArray[np.complex128], others: NDArray[np.complex128], *, at: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the coherence of one's lines with each of the others', shape (n_others,)."""
     starts = np.flatnonzero(np.diff(at, prepend=-2) > 1)
     if not starts.size:
-        return 0.0
-    cross, energy, of_other = (
-        np.add.reduceat(each, starts) for each in (np.conj(own) * other, np.abs(own) ** 2, np.abs(other) ** 2)
-    )
-    each = np.abs(cross) ** 2 / np.maximum(of_other, np.finfo(np.float64).tiny)
-    return float(each.sum() / max(energy.sum(), np.finfo(np.float64).tiny))
+        return np.zeros(len(others))
+    cross = np.add.reduceat(np.conj(own) * others, starts, axis=1)
+    energy = np.add.reduceat(np.abs(others) ** 2, starts, axis=1)
+    fits = (np.abs(cross) ** 2 / np.maximum(energy, np.finfo(np.float64).tiny)).sum(axis=1)
+    coherence: NDArray[np.float64] = fits / max(float(np.sum(np.abs(own) ** 2)), np.finfo(np.float64).tiny)
+    return coherence
