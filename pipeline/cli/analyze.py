@@ -21,7 +21,7 @@ from pipeline.cli.batch_options import (
     read_batch,
 )
 from pipeline.cli.faults import note_capacities, note_faults, note_window
-from pipeline.cli.lake_options import LakeOption, ResultsOption
+from pipeline.cli.lake_options import ClusterOption, LakeOption, ResultsOption
 from pipeline.cli.plan_options import BudgetOption, Goal, GoalOption, PinOption, WeightOption, read_options
 from pipeline.cli.printer import (
     CsvFlag,
@@ -49,11 +49,10 @@ __all__ = ["analyze"]
 def analyze(
     lake: LakeOption,
     results: ResultsOption = None,
-    cluster: Annotated[
-        list[Path] | None,
-        typer.Option("--cluster", help="File that knows links or jobs; may be repeated. Else what the lake knows."),
+    cluster: ClusterOption = None,
+    plan: Annotated[
+        Path | None, typer.Option("--plan", metavar="FILE", help="File to write the plan to, which the pacer reads.")
     ] = None,
-    plan: Annotated[Path | None, typer.Option("--plan", help="Write the plan that the pacer reads.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --plan if it exists.")] = False,
     objective: GoalOption = Goal.MEAN,
     weight: WeightOption = [],  # noqa: B006 - typer makes a new list a call
@@ -86,6 +85,8 @@ def analyze(
         offbeat analyze --lake lake --objective worst --pin A=0s --budget 10s
 
         offbeat analyze --lake lake --shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT
+
+        offbeat analyze --lake lake --merge
 
         offbeat analyze --lake lake --every 5m --window 1h
 

@@ -39,27 +39,35 @@ EngineOption = Annotated[
     typer.Option("--engine", help="Who profiles: processes of this machine, or tasks of the cluster at RAY_ADDRESS."),
 ]
 WorkersOption = Annotated[
-    int | None, typer.Option("--workers", metavar="N", help="Processes, of --engine ray those started here.")
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        help="Processes that profile; else one a processor. With --engine ray, of the cluster started here.",
+    ),
 ]
 WindowOption = Annotated[
     str,
     typer.Option(
-        "--window", metavar="TIME", help="Of each port the last one to two windows are analysed, earlier times once."
+        "--window",
+        metavar="TIME",
+        help="Analyse of each port the last one to two of these; of earlier time each one once, for history_by_job.",
     ),
 ]
 WorkOption = Annotated[
     Path | None,
-    typer.Option("--work", metavar="DIR", help="Folder for finished shards.", show_default="work in the lake"),
+    typer.Option("--work", metavar="DIR", help="Folder for finished shards.", show_default="work/ in the lake"),
 ]
 ShardOption = Annotated[
     str | None,
-    typer.Option("--shard", metavar="I/N", help="Only profile the I-th of N shares, from 1: for job arrays."),
+    typer.Option("--shard", metavar="I/N", help="Only profile the I-th of N shares, counted from 1; then --merge."),
 ]
 MergeFlag = Annotated[
-    bool, typer.Option("--merge", help="Profile nothing: take what --shard runs have finished, and analyse it.")
+    bool, typer.Option("--merge", help="Analyse what --shard runs have finished, and profile nothing.")
 ]
 EveryOption = Annotated[
-    str | None, typer.Option("--every", metavar="TIME", help="Analyse again and again, such as 5m: one row a run.")
+    str | None,
+    typer.Option("--every", metavar="TIME", help="Analyse again so often, such as 5m, until Ctrl-C: one row a run."),
 ]
 RunsOption = Annotated[int | None, typer.Option("--runs", metavar="N", help="With --every: end after N runs.")]
 

@@ -30,7 +30,7 @@ _NO: Final = frozenset({"futile", "overloaded", "unknown"})
 
 def compat(
     job: Annotated[list[str], typer.Option("--job", metavar="NAME=PROFILE", help="A job; repeat for each.")],
-    capacity: Annotated[str, typer.Option("--capacity", metavar="RATE", help="Of the link, such as 50Gbps.")],
+    capacity: Annotated[str, typer.Option("--capacity", metavar="RATE", help="Capacity of the link, such as 50Gbps.")],
     horizon: Annotated[
         str | None,
         typer.Option("--horizon", metavar="TIME", help="How long shifts are to last, such as 300s; else for ever."),
@@ -40,7 +40,10 @@ def compat(
         typer.Option("--budget", metavar="TIME", help="How long to search, such as 10s; then the best so far."),
     ] = None,
     jitter: Annotated[
-        float, typer.Option("--jitter", help="Fraction of its period by which each job may miss its shift.")
+        float,
+        typer.Option(
+            "--jitter", metavar="FRACTION", help="Fraction of its period by which each job may miss its shift."
+        ),
     ] = 0.05,
     shared: Annotated[
         bool | None,

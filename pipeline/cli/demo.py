@@ -23,8 +23,12 @@ __all__ = ["demo"]
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the lake and the report.")] = Path("out/demo"),
-    data: Annotated[Path | None, typer.Option("--data", help="Folder of the sample data; else the source's.")] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the lake and the report.")] = Path(
+        "out/demo"
+    ),
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Folder of the sample data; else that of the source.")
+    ] = None,
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,

@@ -27,14 +27,19 @@ __all__ = ["discover"]
 def discover(
     lake: LakeOption,
     last: Annotated[
-        str | None, typer.Option("--last", help="Look at so much before the newest sample; else at 8,192 ticks.")
+        str | None,
+        typer.Option("--last", metavar="TIME", help="Look at so much before the newest sample; else at 8,192 ticks."),
     ] = None,
     write: Annotated[
         bool, typer.Option("--write", help="Keep the jobs found in the lake, for analyze and query.")
     ] = False,
     capacity: Annotated[
         str | None,
-        typer.Option("--capacity", help="With --write, where the lake knows no links: of a link made for each port."),
+        typer.Option(
+            "--capacity",
+            metavar="RATE",
+            help="With --write, where the lake knows no links: capacity of the link made for each port.",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace jobs that a cluster file told of.")] = False,
     output: FormatOption = Format.TABLE,

@@ -26,8 +26,10 @@ __all__ = ["doctor"]
 
 
 def doctor(
-    watch: Annotated[str, typer.Option("--for", help="Time to watch the counters.")] = "2s",
-    sys_root: Annotated[Path, typer.Option("--sys-root", help="Root of the kernel's tree.")] = Path("/sys"),
+    watch: Annotated[str, typer.Option("--for", metavar="TIME", help="Time to watch the counters.")] = "2s",
+    sys_root: Annotated[Path, typer.Option("--sys-root", metavar="DIR", help="Root of the kernel's tree.")] = Path(
+        "/sys"
+    ),
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,

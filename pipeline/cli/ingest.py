@@ -32,17 +32,24 @@ def ingest(
         str | None,
         typer.Option(
             "--input-format",
+            metavar="NAME",
             help="Importer to take, whatever the content: recorder, capture, nsys, sysfs, delimited, kineto, "
             "nccl_inspector, flight_recorder, prometheus, sadf, perfquery, ethtool, collectl or metrics.",
         ),
     ] = None,
     mapping: Annotated[
-        str | None, typer.Option("--mapping", help="Columns of tables: a TOML file, or a name such as zhejianglab.")
+        str | None,
+        typer.Option(
+            "--mapping", metavar="FILE", help="Columns of tables: a TOML file, or a name such as zhejianglab."
+        ),
     ] = None,
     host: Annotated[
-        str | None, typer.Option("--host", help="Host of counters that name none; where a capture was taken.")
+        str | None,
+        typer.Option("--host", metavar="NAME", help="Host of counters that name none; where a capture was taken."),
     ] = None,
-    bin_width: Annotated[str, typer.Option("--bin", help="Bins of packets and collectives: 1us to 2s.")] = "1ms",
+    bin_width: Annotated[
+        str, typer.Option("--bin", metavar="TIME", help="Bins of packets and collectives: 1us to 2s.")
+    ] = "1ms",
     series_by: Annotated[
         Literal["pair", "flow"], typer.Option("--by", help="One series of a capture: a pair of addresses, or a flow.")
     ] = "pair",
@@ -54,13 +61,17 @@ def ingest(
         ),
     ] = "auto",
     packets: Annotated[
-        Path | None, typer.Option("--packets", help="Folder for a Parquet file of each capture with a row a packet.")
+        Path | None,
+        typer.Option("--packets", metavar="DIR", help="Folder for a Parquet file of each capture with a row a packet."),
     ] = None,
     followed: Annotated[
         bool, typer.Option("--follow", help="Read a capture while it is written, until Ctrl-C or the pipe's end.")
     ] = False,
     output: Annotated[
-        str, typer.Option("--format", help="How to print the answer: table, json or csv; or as --input-format.")
+        str,
+        typer.Option(
+            "--format", metavar="FORMAT", help="How to print the answer: table, json or csv; or as --input-format."
+        ),
     ] = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,

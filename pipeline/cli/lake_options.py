@@ -1,4 +1,4 @@
-"""``--lake``: a lake as the command line gives it, in a folder or a bucket."""
+"""``--lake`` and what goes with it: a lake in a folder or a bucket, where results go, and files of links and jobs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-__all__ = ["LakeOption", "MaybeLakeOption", "ResultsOption", "lake_address"]
+__all__ = ["ClusterOption", "LakeOption", "MaybeLakeOption", "ResultsOption", "lake_address"]
 
 _HELP: Final = "The lake: a folder, or s3://BUCKET/FOLDER or gs://BUCKET/FOLDER."
 
@@ -27,9 +27,19 @@ def lake_address(text: str) -> Path:
     return locate(text)
 
 
+ClusterOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--cluster",
+        metavar="FILE",
+        help="File that tells links or jobs, such as cluster.toml; may be repeated. Else what the lake knows of them.",
+    ),
+]
 LakeOption = Annotated[Path, typer.Option("--lake", metavar="LAKE", parser=lake_address, help=_HELP)]
 MaybeLakeOption = Annotated[Path | None, typer.Option("--lake", metavar="LAKE", parser=lake_address, help=_HELP)]
 ResultsOption = Annotated[
     Path | None,
-    typer.Option("--results", metavar="DIR", help="Of a lake in a bucket: folder of this machine for what is found."),
+    typer.Option(
+        "--results", metavar="DIR", help="Folder of this machine for what is found, where the lake is in a bucket."
+    ),
 ]

@@ -26,9 +26,14 @@ Capture = Annotated[
     str | None, typer.Option("--capture", metavar="IFACE", help="Interface, as a mirror port, whose packets are read.")
 ]
 Filter = Annotated[
-    str | None, typer.Option("--filter", help="Packets to capture, as for tcpdump: 'udp port 4791' is RoCEv2.")
+    str | None,
+    typer.Option(
+        "--filter", metavar="EXPRESSION", help="Packets to capture, as for tcpdump: 'udp port 4791' is RoCEv2."
+    ),
 ]
-Bins = Annotated[str | None, typer.Option("--bin", help="Bins of packets: 1us to 2s.", show_default=_BIN_WIDTH)]
+Bins = Annotated[
+    str | None, typer.Option("--bin", metavar="TIME", help="Bins of packets: 1us to 2s.", show_default=_BIN_WIDTH)
+]
 SeriesBy = Annotated[
     Literal["pair", "flow"] | None,
     typer.Option("--by", help="One series of a capture: a pair of addresses, or a flow.", show_default="pair"),

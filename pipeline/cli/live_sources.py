@@ -18,20 +18,29 @@ PORT_INTERVAL: Final = "1ms"
 PROBE_INTERVAL: Final = "10ms"
 """Sockets and drivers are asked less often than files are read, unless told: an answer takes about a millisecond."""
 
-Ifaces = Annotated[list[str] | None, typer.Option("--iface", help="Network interface; may be repeated.")]
-Devices = Annotated[list[str] | None, typer.Option("--device", help="RDMA device, or device:port; may be repeated.")]
+Ifaces = Annotated[
+    list[str] | None, typer.Option("--iface", metavar="NAME", help="Network interface; may be repeated.")
+]
+Devices = Annotated[
+    list[str] | None, typer.Option("--device", metavar="NAME", help="RDMA device, or device:port; may be repeated.")
+]
 Drivers = Annotated[
     list[str] | None,
-    typer.Option("--ethtool", help="Interface whose driver's statistics are read, or interface:name,name,…"),
+    typer.Option(
+        "--ethtool", metavar="NAME", help="Interface whose driver's statistics are read, or interface:name,name,…"
+    ),
 ]
 Pids = Annotated[
-    list[int] | None, typer.Option("--pid", help="Process whose TCP sockets, with its children's, are read.")
+    list[int] | None,
+    typer.Option("--pid", metavar="PID", help="Process whose TCP sockets, with its children's, are read."),
 ]
 Namespaces = Annotated[
-    list[int] | None, typer.Option("--netns", help="Process, as a container's, whose network namespace is read.")
+    list[int] | None,
+    typer.Option("--netns", metavar="PID", help="Process, as a container's, whose network namespace is read."),
 ]
 Cgroups = Annotated[
-    list[Path] | None, typer.Option("--cgroup", help="Control group whose processes' TCP sockets are read.")
+    list[Path] | None,
+    typer.Option("--cgroup", metavar="PATH", help="Control group whose processes' TCP sockets are read."),
 ]
 
 

@@ -34,16 +34,20 @@ GoalOption = Annotated[
 ]
 WeightOption = Annotated[
     list[str],
-    typer.Option("--weight", metavar="JOB=SIZE", help="What a job counts; else its ranks. Repeat for each."),
+    typer.Option(
+        "--weight", metavar="JOB=SIZE", help="How much a job counts; else as many as it has ranks. May be repeated."
+    ),
 ]
 PinOption = Annotated[
     list[str],
-    typer.Option("--pin", metavar="JOB=TIME", help="Leave a job at a shift, such as A=0s. Repeat for each."),
+    typer.Option("--pin", metavar="JOB=TIME", help="Leave a job at a shift, such as A=0s. May be repeated."),
 ]
 BudgetOption = Annotated[
     str | None,
     typer.Option(
-        "--budget", metavar="TIME", help="How long to search where links form loops, such as 10s; then the best so far."
+        "--budget",
+        metavar="TIME",
+        help="Give the best found after so long, such as 10s, where links form loops; else after a fixed search.",
     ),
 ]
 

@@ -38,22 +38,30 @@ def profile(
     pid: Pids = None,
     cgroup: Cgroups = None,
     netns: Namespaces = None,
-    duration: Annotated[str | None, typer.Option("--for", help="Live: time to watch; else until Ctrl-C.")] = None,
+    duration: Annotated[
+        str | None, typer.Option("--for", metavar="TIME", help="Live: time to watch; else until Ctrl-C.")
+    ] = None,
     interval: Annotated[
-        str | None, typer.Option("--interval", help="Live: time between reads.", show_default="1ms; 10ms with probes")
+        str | None,
+        typer.Option(
+            "--interval", metavar="TIME", help="Live: time between reads.", show_default="1ms; 10ms with probes"
+        ),
     ] = None,
     dither: Annotated[
         bool, typer.Option("--dither", help="Live: read at a random place of each interval, so that none is aliased.")
     ] = False,
     mapping: Annotated[
-        str | None, typer.Option("--mapping", help="SOURCE: columns of the table, a TOML file or a name.")
+        str | None,
+        typer.Option("--mapping", metavar="FILE", help="SOURCE: columns of the table, a TOML file or a name."),
     ] = None,
-    host: Annotated[str | None, typer.Option("--host", help="Host that the counters are of.")] = None,
+    host: Annotated[str | None, typer.Option("--host", metavar="NAME", help="Host that the counters are of.")] = None,
     capacity: Annotated[
-        str | None, typer.Option("--capacity", help="SOURCE: what a port carries, as 400Gbps: more is a fault.")
+        str | None,
+        typer.Option("--capacity", metavar="RATE", help="SOURCE: what a port carries, as 400Gbps: more is a fault."),
     ] = None,
     sys_root: Annotated[
-        Path | None, typer.Option("--sys-root", help="Live: root of the kernel's tree.", show_default=SYS_ROOT)
+        Path | None,
+        typer.Option("--sys-root", metavar="DIR", help="Live: root of the kernel's tree.", show_default=SYS_ROOT),
     ] = None,
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.lake_options import MaybeLakeOption
+from pipeline.cli.lake_options import ClusterOption, MaybeLakeOption
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
 from pipeline.cli.progress import port_progress
 from profiler.errors import UsageError
@@ -28,10 +28,7 @@ class By(StrEnum):
 def rank(
     candidates: Annotated[Path, typer.Argument(metavar="CANDIDATES", help="JSON file of placements.")],
     lake: MaybeLakeOption = None,
-    cluster: Annotated[
-        list[Path] | None,
-        typer.Option("--cluster", help="File that knows links or jobs; may be repeated. Else what the lake knows."),
-    ] = None,
+    cluster: ClusterOption = None,
     job: Annotated[
         list[str] | None,
         typer.Option("--job", metavar="NAME=PROFILE", help="What one rank of a job sends; repeat for each job."),

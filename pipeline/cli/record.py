@@ -49,16 +49,21 @@ def record(
     bin_width: Bins = None,
     series_by: SeriesBy = None,
     interval: Annotated[
-        str | None, typer.Option("--interval", help="Time between reads.", show_default="1ms; 10ms with probes")
+        str | None,
+        typer.Option("--interval", metavar="TIME", help="Time between reads.", show_default="1ms; 10ms with probes"),
     ] = None,
     dither: Annotated[
         bool, typer.Option("--dither", help="Read at a random place of each interval: short periods have no alias.")
     ] = False,
     duration: Annotated[
-        str | None, typer.Option("--for", "--duration", help="Time to record; else until Ctrl-C.")
+        str | None, typer.Option("--for", "--duration", metavar="TIME", help="Time to record; else until Ctrl-C.")
     ] = None,
-    sys_root: Annotated[Path, typer.Option("--sys-root", help="Root of the kernel's tree.")] = Path("/sys"),
-    host: Annotated[str | None, typer.Option("--host", help="Name of this host in the lake; else its own.")] = None,
+    sys_root: Annotated[Path, typer.Option("--sys-root", metavar="DIR", help="Root of the kernel's tree.")] = Path(
+        "/sys"
+    ),
+    host: Annotated[
+        str | None, typer.Option("--host", metavar="NAME", help="Name of this host in the lake; else its own.")
+    ] = None,
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.lake_options import LakeOption
+from pipeline.cli.lake_options import ClusterOption, LakeOption
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, print_json, print_rows
 from pipeline.cli.progress import port_progress
 
@@ -16,11 +16,10 @@ __all__ = ["report"]
 
 def report(
     lake: LakeOption,
-    cluster: Annotated[
-        list[Path] | None,
-        typer.Option("--cluster", help="File that knows links or jobs; may be repeated. Else what the lake knows."),
-    ] = None,
-    path: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    cluster: ClusterOption = None,
+    path: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="HTML file to write.")] = Path(
+        "report.html"
+    ),
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,

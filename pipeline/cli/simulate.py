@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.lake_options import MaybeLakeOption
+from pipeline.cli.lake_options import ClusterOption, MaybeLakeOption
 from pipeline.cli.printer import CsvFlag, Format, FormatOption, JsonFlag, chosen_format, note, print_json, print_rows
 from profiler.errors import UsageError
 
@@ -18,30 +18,41 @@ def simulate(
     job: Annotated[
         list[str] | None, typer.Option("--job", metavar="NAME=PROFILE", help="A job; repeat for each that shares.")
     ] = None,
-    capacity: Annotated[str | None, typer.Option("--capacity", help="Of the link, such as 50Gbps.")] = None,
-    lake: MaybeLakeOption = None,
-    cluster: Annotated[
-        list[Path] | None,
-        typer.Option("--cluster", help="File that knows links or jobs; may be repeated. Else what the lake knows."),
+    capacity: Annotated[
+        str | None, typer.Option("--capacity", metavar="RATE", help="Capacity of the link, such as 50Gbps.")
     ] = None,
+    lake: MaybeLakeOption = None,
+    cluster: ClusterOption = None,
     plan: Annotated[
-        Path | None, typer.Option("--plan", help="Plan to follow, as offbeat analyze writes it; else the one advised.")
+        Path | None,
+        typer.Option(
+            "--plan", metavar="FILE", help="Plan to follow, as offbeat analyze writes it; else the one advised."
+        ),
     ] = None,
     log: Annotated[
-        Path | None, typer.Option("--log", help="Iterations that the jobs logged, to calibrate jitter and sharing.")
+        Path | None,
+        typer.Option("--log", metavar="FILE", help="Iterations that the jobs logged, to calibrate jitter and sharing."),
     ] = None,
     jitter: Annotated[
         float | None,
         typer.Option(
-            "--jitter", help="Standard deviation of iterations, such as 0.03 of their length; else as profiled."
+            "--jitter",
+            metavar="FRACTION",
+            help="Standard deviation of iterations, such as 0.03 of their length; else as profiled.",
         ),
     ] = None,
     older_weight: Annotated[
         float | None,
-        typer.Option("--older-weight", help="Weight of the older of two flows against the younger one, such as 1.1."),
+        typer.Option(
+            "--older-weight",
+            metavar="RATIO",
+            help="Weight of the older of two flows against the younger one, such as 1.1.",
+        ),
     ] = None,
-    iterations: Annotated[int, typer.Option("--iterations", help="Of the slowest job.")] = 2000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of phases and jitter.")] = 0,
+    iterations: Annotated[
+        int, typer.Option("--iterations", metavar="N", help="Iterations to simulate of the slowest job.")
+    ] = 2000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of random phases and jitter.")] = 0,
     output: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,

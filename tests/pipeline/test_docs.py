@@ -89,6 +89,16 @@ def test_every_command_has_one_line_of_help_and_an_example_that_parses(command: 
         _parse(example[1:])
 
 
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_no_option_is_told_by_a_type_of_python(command: str) -> None:
+    group = typer.main.get_group(app)
+    with group.make_context("offbeat", [command], resilient_parsing=True) as context:
+        found = group.get_command(context, command)
+        assert found is not None
+        text = found.get_help(context)
+    assert not re.findall(r"^ +-.*<(?:str|int|float|path|Path|list)\b.*$", text, re.MULTILINE)
+
+
 def _examples(text: str) -> list[list[str]]:
     """Return the command lines of an Example block, cut at a pipe; a line that begins otherwise goes on the last."""
     block = text.partition("Example:")[2].strip()

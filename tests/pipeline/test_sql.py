@@ -211,13 +211,6 @@ def test_statements_that_do_more_than_read_are_refused(database: Database, state
         database.sql(statement)
 
 
-def test_a_statement_that_deletes_in_a_with_clause_is_refused_and_deletes_nothing(database: Database) -> None:
-    before = database.sql("from recordings").num_rows
-    with pytest.raises(UsageError, match="read-only"):
-        database.sql("with gone as (delete from recordings returning *) from gone")
-    assert database.sql("from recordings").num_rows == before == 1
-
-
 def test_a_setting_names_the_option_there_is(database: Database) -> None:
     with pytest.raises(UsageError, match="--memory") as refused:
         database.sql("set threads = 2")
@@ -355,32 +348,6 @@ def test_an_export_replaces_nothing_unless_told(lake: Lake, tmp_path: Path) -> N
 def test_an_export_into_a_missing_folder_says_so(lake: Lake, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nowhere"):
         export_views(lake.root, tmp_path / "nowhere" / "lake.duckdb")
-
-
-def test_no_progress_is_drawn_on_stdout_not_even_while_a_slow_lake_is_opened(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[object] = []
-
-    def asked(connection: duckdb.DuckDBPyConnection, *_: object, **__: object) -> dict[str, str]:
-        seen.extend(connection.sql("select current_setting('enable_progress_bar_print')").fetchall())
-        return {}
-
-    monkeypatch.setattr("pipeline.sql.database.make_relations", asked)
-    open_lake(lake.root).close()
-    assert seen == [(False,)]
-
-
-def test_memory_that_the_machine_does_not_give_is_told_from_a_limit_that_can_be_raised(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(*_: object, **__: object) -> None:
-        raise duckdb.OutOfMemoryException("Out of Memory Error: Allocation failure")
-
-    monkeypatch.setattr("pipeline.sql.database.make_relations", refused)
-    with pytest.raises(LakeError, match="ulimit") as told:
-        open_lake(lake.root)
-    assert "--memory" not in str(told.value)
 
 
 def test_little_memory_is_enough(lake: Lake) -> None:
