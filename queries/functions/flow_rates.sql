@@ -17,19 +17,31 @@ create macro flow_rates(first_ns, last_ns, chosen := null) as table
         where chosen is null or list_contains(chosen, series_id)
     ),
 
-    bins as (
+    -- Equal bytes of two epochs are halves of a bin in which one file of a capture ends and the next begins.
+    halves as (
         select
             series_id as part_id,
             t_ns,
+            value, -- noqa: RF04
             max(window_ns) as window_ns,
-            cast(sum(distinct value) as bigint) as bin_bytes,
-            bit_and(flags) & 8 = 8 as is_missed
+            bit_and(flags) as flags
         from samples
         where
             t_ns >= coalesce(first_ns, -9223372036854775807)
             and t_ns <= coalesce(last_ns, 9223372036854775807)
             and series_id in (select parts.part_id from parts)
-        group by series_id, t_ns
+        group by series_id, t_ns, value, epoch
+    ),
+
+    bins as (
+        select
+            part_id,
+            t_ns,
+            max(window_ns) as window_ns,
+            cast(sum(value) as bigint) as bin_bytes,
+            bit_and(flags) & 8 = 8 as is_missed
+        from halves
+        group by part_id, t_ns
     ),
 
     timed as (

@@ -61,16 +61,20 @@ def _bins(rng: np.random.Generator) -> tuple[Counter, list[int]]:
 
 
 def _database(parts: list[tuple[Counter, list[int]]]) -> Database:
-    """Return flows from 10.0.0.1, which is port eth0 of a1, to 10.0.0.2, both of job A."""
-    flow = {"host": "10.0.0.1", "port": "sw1", "metric": "bytes", "kind": "delta", "layer": "capture"}
     samples = [
         {"series_id": i, "t_ns": t_ns, "window_ns": window_ns, "value": value, "flags": flags, "epoch": 0}
         for i, (one, windows_ns) in enumerate(parts)
         for t_ns, window_ns, value, flags in zip(one.t_ns, windows_ns, one.value, one.flags, strict=True)
     ]
+    return _database_of(samples, n_parts=len(parts))
+
+
+def _database_of(samples: list[dict[str, int]], *, n_parts: int) -> Database:
+    """Return flows from 10.0.0.1, which is port eth0 of a1, to 10.0.0.2, both of job A."""
+    flow = {"host": "10.0.0.1", "port": "sw1", "metric": "bytes", "kind": "delta", "layer": "capture"}
     seats = [{"host": "a1", "device": "eth0"}, {"host": "a2", "device": "eth0"}]
     rows = {
-        "series": [flow | {"series_id": i, "device": f"10.0.0.2 qp {i}"} for i in range(len(parts))],
+        "series": [flow | {"series_id": i, "device": f"10.0.0.2 qp {i}"} for i in range(n_parts)],
         "samples": samples,
         "placements": [{"job_id": "A", "rank": i, **seat} for i, seat in enumerate(seats)],
         "addresses": [{"address": f"10.0.0.{1 + i}", **seat} for i, seat in enumerate(seats)],
@@ -90,6 +94,24 @@ def test_sql_sums_flows_as_python_does(seed: int) -> None:
     assert told["window_ns"].to_pylist() == (total.t_ns[known] - total.t_ns[known - 1]).tolist()
     assert told["bytes"].to_pylist() == total.value[known].tolist()
     assert sum(told["bytes"].to_pylist()) == sum(counter.value.sum() for counter, _ in parts)
+
+
+def test_equal_halves_of_a_bin_in_which_a_capture_was_rotated_add_up_in_sql() -> None:
+    first, second = _counter([0, 1, 2], [0, 10, 7]), _counter([1, 2, 3], [0, 7, 20])
+    samples = [
+        {"series_id": 0, "t_ns": t_ns, "window_ns": 0 if flags else 10**6, "value": value, "flags": flags, "epoch": i}
+        for i, one in enumerate((first, second, second))
+        for t_ns, value, flags in zip(one.t_ns.tolist(), one.value.tolist(), one.flags.tolist(), strict=True)
+    ]
+    for row in samples[6:]:
+        row["epoch"] = 1  # the same file read twice
+    with _database_of(samples, n_parts=1) as database:
+        told = database.sql("select t_ns, window_ns, bytes from flow_rates(null, null) order by t_ns").to_pylist()
+    assert [(row["t_ns"] // 10**6, row["window_ns"], row["bytes"]) for row in told] == [
+        (1, 10**6, 10),
+        (2, 10**6, 14),
+        (3, 10**6, 20),
+    ]
 
 
 @pytest.mark.parametrize("n_most", [1000, 400])
