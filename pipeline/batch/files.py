@@ -115,7 +115,7 @@ def _looked_at(
             return BrokenFile(path=path, why=f"{n_bytes} bytes, {entry.n_bytes} in the manifest")
         n_rows = _count_rows(path) if n_rows is None else n_rows
     except (OSError, pa.ArrowException) as error:
-        return BrokenFile(path=path, why=told(error))
+        return BrokenFile(path=path, why=getattr(error, "strerror", None) or told(error))
     first_ns, last_ns = entry.t_first_ns or 0, entry.t_last_ns or 0
     return SampleFile(path=path, sha256=entry.sha256, first_ns=first_ns, last_ns=last_ns, n_rows=n_rows)
 
