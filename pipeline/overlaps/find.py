@@ -85,7 +85,8 @@ def _reads(
     for part in parts:
         parts_of[part["series_id"]].add(part["part_id"])
     of_series = {
-        one: Reads.of(found.series[one], parts_of.get(one, {one}), found.files) for one in set().union(*wanted.values())
+        one: Reads.of(found.series[one], ids=parts_of.get(one, {one}), files=found.files)
+        for one in set().union(*wanted.values())
     }
     return {place: reduce(Reads.joined, (of_series[one] for one in sorted(ids))) for place, ids in wanted.items()}
 

@@ -40,7 +40,7 @@ class Reads:
     n_of: Mapping[int, int]
 
     @classmethod
-    def of(cls, one: SeriesProfile, ids: Iterable[int], files: Sequence[SampleFile]) -> Self:
+    def of(cls, one: SeriesProfile, *, ids: Iterable[int], files: Sequence[SampleFile]) -> Self:
         """Return the samples of a profiled series, which stand under some ids."""
         # A tick is read after it, up to one interval of the counter's clock.
         late_ns = 0 if one.clock is None else round(one.clock.refresh_s * NS_PER_S)
