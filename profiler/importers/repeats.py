@@ -177,11 +177,14 @@ class _Common(NamedTuple):
 
 
 def _judged(lake: Lake, flows: pa.Table, *, recording: Recording, others: Sequence[Mapping[str, Any]]) -> Repeat | None:
-    own = _filled(flows)
+    host = recording.parameters.get("host")
+    own = _filled(flows, host=host)
     found: list[tuple[Mapping[str, Any], _Common]] = []
     for row in others:
+        if _parameters(row).get("host") != host:
+            continue
         files = lake.files("flows", recording_id=row["recording_id"])
-        common = _compared(own, _filled(read_segments(files, arrow_schema("flows"))))
+        common = _compared(own, _filled(read_segments(files, arrow_schema("flows")), host=host))
         if common.n_flows:
             found.append((row, common))
     if not found:
@@ -204,8 +207,12 @@ def _repeat(kind: Kind, found: Sequence[tuple[Mapping[str, Any], _Common]]) -> R
 
 
 def _settings(row: Mapping[str, Any]) -> list[Any]:
-    parameters = json.loads(row["parameters"] or "{}")
-    return [parameters.get(name) for name in _SETTINGS]
+    return [_parameters(row).get(name) for name in _SETTINGS]
+
+
+def _parameters(row: Mapping[str, Any]) -> dict[str, Any]:
+    parameters: dict[str, Any] = json.loads(row["parameters"] or "{}")
+    return parameters
 
 
 def _can_go(lake: Lake, row: Mapping[str, Any]) -> bool:
@@ -219,11 +226,12 @@ def _can_go(lake: Lake, row: Mapping[str, Any]) -> bool:
     return n_rows == (row["n_rows"] or 0)
 
 
-def _filled(flows: pa.Table) -> pa.Table:
-    """Return what tells flows apart and what they moved; a join finds no null, so these are empty or zero."""
-    columns = {name: flows[name] for name in (*_KEY, *_COUNTS)}
+def _filled(flows: pa.Table, *, host: str | None) -> pa.Table:
+    """Return what tells flows of a host apart, and what they moved; a join finds no null: these are empty or zero."""
+    columns = {name: flows[name] for name in (*_KEY, *_COUNTS, "point")}
     filled = {name: pc.fill_null(column, _NOTHING[column.type]) for name, column in columns.items()}
-    return pa.table({"row": pa.array(range(flows.num_rows), pa.int64()), "point": flows["point"], **filled})
+    interface = pc.utf8_ltrim(pc.utf8_slice_codeunits(filled.pop("point"), len(host or "")), characters=":")
+    return pa.table({"row": pa.array(range(flows.num_rows), pa.int64()), "interface": interface, **filled})
 
 
 def _compared(own: pa.Table, there: pa.Table) -> _Common:
@@ -231,9 +239,10 @@ def _compared(own: pa.Table, there: pa.Table) -> _Common:
     if not own.num_rows or not there.num_rows or _only_touch(own, there):
         return _Common(0, is_there=False, is_older=False)
     joined = own.join(there, keys=list(_KEY), right_suffix="_there", join_type="inner")
-    # An Offbeat that kept no points may have seen it anywhere.
-    is_place = pc.fill_null(pc.equal(joined["point"], joined["point_there"]), fill_value=True)
-    joined = joined.filter(is_place)
+    interface, interface_there = joined["interface"], joined["interface_there"]
+    # What pcapng tells of interfaces is lost when it is converted to pcap.
+    is_unknown = pc.or_(pc.equal(interface, ""), pc.equal(interface_there, ""))
+    joined = joined.filter(pc.or_(is_unknown, pc.equal(interface, interface_there)))
     one, other = (
         {name: joined[f"{name}{suffix}"].to_numpy() for name in ("row", *_COUNTS)} for suffix in ("", "_there")
     )

@@ -11,7 +11,7 @@ import pytest
 from pipeline.sql import open_lake
 from profiler.importers import Options, follow, ingest
 from profiler.store import Lake, compact
-from tests.profiler.frames import ethernet, interface, ipv4, packet, pcap, ports, section, simple_packet
+from tests.profiler.frames import ethernet, interface, ipv4, option, packet, pcap, ports, section, simple_packet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +35,18 @@ def written(path: Path, start: int = 0, stop: int = N_PACKETS) -> Path:
 def taken(path: Path, lake: Path, **options: Any) -> InputReport:
     (report,) = ingest(path, lake=lake, options=Options(**options)).inputs
     return report
+
+
+@pytest.mark.parametrize(("other", "status"), [(b"eth1", "read"), (b"eth0", "failed")])
+def test_one_flow_may_be_seen_at_two_interfaces_that_have_names(tmp_path: Path, other: bytes, status: str) -> None:
+    for number, name in enumerate((b"eth0", other)):
+        packets = PACKETS[100 * number : 300 + 100 * number]
+        blocks = [packet(frame, ticks=at_s * 10**6 + at_us, wire=size) for at_s, at_us, frame, size in packets]
+        (tmp_path / f"{number}").write_bytes(section() + interface(option(2, name)) + b"".join(blocks))
+
+    found = [taken(tmp_path / f"{number}", tmp_path / "lake", host="h") for number in range(2)]
+
+    assert [report.status for report in found] == ["read", status]
 
 
 def packets_in(lake: Path) -> list[float]:
@@ -70,7 +82,8 @@ def test_packed_or_converted_capture_is_there_already(tmp_path: Path) -> None:
     taken(written(tmp_path / "c.pcap"), tmp_path / "lake")
     (tmp_path / "c.gz").write_bytes(gzip.compress((tmp_path / "c.pcap").read_bytes()))
     blocks = [packet(frame, ticks=at_s * 10**6 + at_us, wire=size) for at_s, at_us, frame, size in PACKETS]
-    (tmp_path / "c.pcapng").write_bytes(section() + interface() + b"".join(blocks))
+    named = interface(option(2, b"eth0"))
+    (tmp_path / "c.pcapng").write_bytes(section() + named + b"".join(blocks))
 
     again = [taken(tmp_path / name, tmp_path / "lake") for name in ("c.gz", "c.pcapng")]
 
