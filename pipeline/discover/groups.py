@@ -27,7 +27,7 @@ MAX_CHANCE: Final = 1e-3
 MIN_AGREEMENT: Final = 0.7
 """Ports of one job agree by 0.85 or more on real switches (by less where harmonics fold onto one another), those of
 jobs with one period by 0.65 at most."""
-LEAST_WANDER: Final = 4.0
+LEAST_WANDER: Final = 3.0
 """Over the spread of a lag: ports of jobs that drift less than can be seen stray up to 2.8 times as far as they part,
 those of one job as far as they happen to, often 20 times."""
 N_ROUNDS: Final = 2
