@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -16,7 +16,7 @@ from pipeline.sql.answer import Answer
 from pipeline.sql.catalog import find_query
 from pipeline.sql.faults import explained
 from pipeline.sql.functions import make_kernels
-from pipeline.sql.relations import Source, make_relations, missing_name
+from pipeline.sql.relations import Source, definitions, definitions_in, make_definitions, make_tables, missing_name
 from pipeline.sql.statements import check_reads, split_statements
 from pipeline.sql.worker import Worker
 from profiler.errors import LakeError, UsageError
@@ -91,6 +91,7 @@ class Database:
     ) -> None:
         self._sources, self._find, self._is_checked = sources, find_lost, is_checked
         self._reader: pa.RecordBatchReader | None = None
+        self._made = {name for name in definitions() if name in sources}
         with _memory_told(), ExitStack() as resources:
             spill = resources.enter_context(
                 tempfile.TemporaryDirectory(prefix="offbeat-sql-", ignore_cleanup_errors=True)
@@ -100,7 +101,7 @@ class Database:
             self._worker = Worker(self._connection)
             resources.callback(self._worker.close)
             self._objects = _register_objects(self._connection, sources)
-            self._lost = make_relations(self._connection, sources, lost="leave out")
+            self._lost = make_tables(self._connection, sources, lost="leave out")
             make_kernels(self._connection)
             _lock(self._connection, sources)
             self._resources = resources.pop_all()
@@ -145,7 +146,8 @@ class Database:
     ) -> Answer:
         """Run a named query; as `run`, but its rows are drawn one batch after the other."""
         query = find_query(name)
-        return self._stream(query.text, query.values(parameters), on_progress=on_progress)
+        values, read = query.values(parameters), definitions_in(query.text, made=self._made)
+        return self._stream(query.text, values, read=read, on_progress=on_progress)
 
     def stream(self, statement: str, *, on_progress: OnProgress | None = None) -> Answer:
         """Run one statement; as `sql`, but its rows are drawn one batch after the other.
@@ -156,7 +158,7 @@ class Database:
         that was not read to its end.
         """
         check_reads(self._connection, statement)
-        return self._stream(statement, {}, on_progress=on_progress)
+        return self._stream(statement, {}, read=definitions().keys(), on_progress=on_progress)
 
     def split(self, text: str) -> list[str]:
         """Return the statements of a text, in order.
@@ -168,9 +170,11 @@ class Database:
         """
         return split_statements(self._connection, text)
 
-    def _stream(self, statement: str, values: Mapping[str, Any], *, on_progress: OnProgress | None) -> Answer:
+    def _stream(
+        self, statement: str, values: Mapping[str, Any], *, read: Set[str], on_progress: OnProgress | None
+    ) -> Answer:
         def begin() -> pa.RecordBatchReader:
-            self._begin_to_read()
+            self._begin_to_read(read)
             return self._connection.sql(statement, params=dict(values)).to_arrow_reader(_BATCH_ROWS)
 
         self._give_up()
@@ -209,10 +213,15 @@ class Database:
         has_files = isinstance(samples, Sequence) and bool(samples)
         return not self._is_checked and has_files and all(path in samples for path in lost)
 
-    def _begin_to_read(self) -> None:
-        """Begin a transaction that cannot write: a WITH clause that deletes is a statement that selects."""
+    def _begin_to_read(self, read: Set[str]) -> None:
+        """Make views and functions that are not there yet, each of which takes tens of milliseconds.
+
+        Then begin a transaction that cannot write: a WITH clause that deletes is a statement that selects.
+        """
         with suppress(duckdb.TransactionException):  # there is none before the first statement
             self._connection.rollback()
+        for name in make_definitions(self._connection, read - self._made, self._lost):
+            self._made.add(name)
         self._connection.execute("begin transaction read only")
 
     def _give_up(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from pipeline.sql.database import lake_sources
-from pipeline.sql.relations import Source, make_relations
+from pipeline.sql.relations import Source, definitions, make_definitions, make_tables
 from profiler.errors import UsageError
 from profiler.store.remote.address import RemotePath
 
@@ -50,7 +50,9 @@ def export_views(lake: str | Path, target: str | Path, *, force: bool = False, w
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with duckdb.connect(str(temporary)) as connection:
-            make_relations(connection, sources)
+            lost = make_tables(connection, sources)
+            for _ in make_definitions(connection, definitions(), lost):
+                pass
         temporary.replace(target)
     except (duckdb.IOException, OSError) as error:
         raise UsageError(f"{target}: {error}; choose a folder that can be written") from None

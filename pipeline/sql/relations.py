@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence, Set
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -19,7 +20,7 @@ from profiler.schema import TABLES
 if TYPE_CHECKING:
     from profiler.schema import Column, Table
 
-__all__ = ["Source", "make_relations", "missing_name"]
+__all__ = ["Source", "definitions", "definitions_in", "make_definitions", "make_tables", "missing_name"]
 
 Source: TypeAlias = Sequence[Path] | pa.Table
 """Where a table's rows are: Parquet files in the order in which they were sealed, or the rows themselves."""
@@ -49,13 +50,13 @@ _REMEDIES: Final = {
 """What to do if a table's file is lost, where that is not the same for all."""
 
 
-def make_relations(
+def make_tables(
     connection: duckdb.DuckDBPyConnection,
     sources: Mapping[str, Source],
     *,
     lost: Literal["refuse", "leave out"] = "refuse",
 ) -> dict[str, str]:
-    """Make a relation for every table of the schema, then the views and functions of ``queries``.
+    """Make a relation for every table of the schema, and for what is given as rows in the place of a view.
 
     Parameters
     ----------
@@ -65,13 +66,13 @@ def make_relations(
         Where each table's rows are; a table that is not named has none, and the same columns. Rows under a view's name
         stand in its place: it is then not told from other tables.
     lost
-        What to do if a file cannot be opened; to leave out is to make neither its table nor any view or function that
-        reads it, since rows that are silently too few are worse than none.
+        What to do if a file cannot be opened; to leave out is not to make its table, and so nothing that reads it,
+        since rows that are silently too few are worse than none.
 
     Returns
     -------
     dict
-        Name of each relation and function that was left out, and why.
+        Name of each table that was left out, and why.
 
     Raises
     ------
@@ -89,10 +90,29 @@ def make_relations(
             why[name] = f"table {name}: {reason(error)}; the manifest names this file: {remedy}"
             if lost == "refuse":
                 raise LakeError(why[name]) from None
-    for name, text in _definitions():
+    for name in definitions():
         rows = sources.get(name)
         if isinstance(rows, pa.Table):
             _make_table(connection, name, rows)
+    return why
+
+
+def make_definitions(
+    connection: duckdb.DuckDBPyConnection, names: Collection[str], why: MutableMapping[str, str]
+) -> Iterator[str]:
+    """Make views and functions of ``queries``, those first that others read, and yield the name of each.
+
+    Parameters
+    ----------
+    connection
+        A database that has all tables, and what these definitions read that is not among them.
+    names
+        Which.
+    why
+        What was left out, and why; of a definition that reads it the same is noted there.
+    """
+    for name, text in definitions().items():
+        if name not in names:
             continue
         try:
             connection.execute(text)
@@ -101,7 +121,17 @@ def make_relations(
                 raise
             # It may name a part of the statement that reads what is lost.
             why[name] = why.get(missing_name(error) or "", next(iter(why.values())))
-    return why
+        yield name
+
+
+def definitions_in(text: str, *, made: Set[str] = frozenset()) -> frozenset[str]:
+    """Return the views and functions that a text names, and those that they read, and so on, without those made."""
+    found: set[str] = set()
+    waiting = (_words(text) & definitions().keys()) - made
+    while waiting:
+        found |= waiting
+        waiting = {read for name in waiting for read in _reads()[name]} - found - made
+    return frozenset(found)
 
 
 def missing_name(error: duckdb.Error) -> str | None:
@@ -110,7 +140,22 @@ def missing_name(error: duckdb.Error) -> str | None:
     return found["name"].lower() if found else None
 
 
-def _definitions() -> Iterator[tuple[str, str]]:
+@cache
+def definitions() -> dict[str, str]:
+    """Return the statement of each function and view by its name, those first that others read."""
+    return dict(_in_order())
+
+
+@cache
+def _reads() -> dict[str, set[str]]:
+    return {name: _words(text) & definitions().keys() for name, text in definitions().items()}
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
+
+
+def _in_order() -> Iterator[tuple[str, str]]:
     """Yield name and statement of each function and view, those first that others read."""
     functions = [function for function in list_functions() if function.text]
     yield from ((function.name, function.text) for function in functions if not function.reads_views)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from pipeline.sql import Database, open_lake
+from pipeline.sql import Database, list_queries, open_lake
 from profiler.errors import LakeError, UsageError
 from tests.pipeline.fleets import fleet
 
@@ -44,7 +44,7 @@ def test_no_progress_is_drawn_on_stdout_not_even_while_a_slow_lake_is_opened(
         seen.extend(connection.sql("select current_setting('enable_progress_bar_print')").fetchall())
         return {}
 
-    monkeypatch.setattr("pipeline.sql.database.make_relations", asked)
+    monkeypatch.setattr("pipeline.sql.database.make_tables", asked)
     open_lake(lake.root).close()
     assert seen == [(False,)]
 
@@ -55,7 +55,13 @@ def test_memory_that_the_machine_does_not_give_is_told_from_a_limit_that_can_be_
     def refused(*_: object, **__: object) -> None:
         raise duckdb.OutOfMemoryException("Out of Memory Error: Allocation failure")
 
-    monkeypatch.setattr("pipeline.sql.database.make_relations", refused)
+    monkeypatch.setattr("pipeline.sql.database.make_tables", refused)
     with pytest.raises(LakeError, match="ulimit") as told:
         open_lake(lake.root)
     assert "--memory" not in str(told.value)
+
+
+def test_a_query_finds_all_that_it_reads_in_a_connection_that_has_made_nothing_else() -> None:
+    for query in list_queries():
+        with Database({}) as fresh:
+            assert fresh.run(query.name).num_rows == 0
