@@ -35,7 +35,7 @@ def weak_groups(
     found: list[tuple[Group, Beat]] = []
     reasons: dict[int, str] = {}
     while left:
-        group = grown(ports, left[0], left, spectra=spectra, period_s=None)
+        group = grown(ports, left[0], rows=left, spectra=spectra, period_s=None)
         taken = set(group.rows)
         left = [row for row in left if row not in taken]
         members = [ports[row] for row in group.rows]

@@ -57,7 +57,7 @@ def beating_groups(
     left = [row for row in np.argsort(-clarity, kind="stable").tolist() if ports[row].beats and not ports[row].is_trunk]
     groups = []
     while left:
-        group = grown(ports, left[0], left, spectra=spectra, period_s=ports[left[0]].period_s)
+        group = grown(ports, left[0], rows=left, spectra=spectra, period_s=ports[left[0]].period_s)
         groups.append(group)
         taken = set(group.rows)
         left = [row for row in left if row not in taken]
@@ -66,7 +66,7 @@ def beating_groups(
 
 
 def grown(
-    ports: Sequence[SeenPort], seed: int, rows: Sequence[int], *, spectra: Spectra, period_s: float | None
+    ports: Sequence[SeenPort], seed: int, *, rows: Sequence[int], spectra: Spectra, period_s: float | None
 ) -> Group:
     """Return the ports among ``rows`` that keep the beat of one of them.
 
