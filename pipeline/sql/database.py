@@ -220,7 +220,7 @@ class Database:
         """
         with suppress(duckdb.TransactionException):  # there is none before the first statement
             self._connection.rollback()
-        for name in make_definitions(self._connection, read - self._made, self._lost):
+        for name in make_definitions(self._connection, read - self._made, why=self._lost):
             self._made.add(name)
         self._connection.execute("begin transaction read only")
 

@@ -51,7 +51,7 @@ def export_views(lake: str | Path, target: str | Path, *, force: bool = False, w
     try:
         with duckdb.connect(str(temporary)) as connection:
             lost = make_tables(connection, sources)
-            for _ in make_definitions(connection, definitions(), lost):
+            for _ in make_definitions(connection, definitions(), why=lost):
                 pass
         temporary.replace(target)
     except (duckdb.IOException, OSError) as error:

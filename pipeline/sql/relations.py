@@ -98,7 +98,7 @@ def make_tables(
 
 
 def make_definitions(
-    connection: duckdb.DuckDBPyConnection, names: Collection[str], why: MutableMapping[str, str]
+    connection: duckdb.DuckDBPyConnection, names: Collection[str], *, why: MutableMapping[str, str]
 ) -> Iterator[str]:
     """Make views and functions of ``queries``, those first that others read, and yield the name of each.
 
