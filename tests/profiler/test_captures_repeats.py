@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.sql import open_lake
 from profiler.importers import Options, follow, ingest
-from profiler.store import Lake, compact
+from profiler.store import Lake, check_lake, compact
 from tests.profiler.frames import ethernet, interface, ipv4, option, packet, pcap, ports, section, simple_packet
 
 if TYPE_CHECKING:
@@ -193,3 +193,13 @@ def test_lake_that_has_the_packets_too_is_not_merged_in(tmp_path: Path) -> None:
 
     assert report.status == "already there"
     assert packets_in(tmp_path / "one") == ONCE
+
+
+def test_equal_files_of_one_bin_add_up_and_do_not_contradict(tmp_path: Path) -> None:
+    for start in range(0, 9, 3):  # one packet of each flow in each of three files, all within a millisecond
+        taken(written(tmp_path / f"{start}.pcap", start, start + 3), tmp_path / "lake")
+
+    assert packets_in(tmp_path / "lake") == [9] * 3
+    found = check_lake(Lake.open(tmp_path / "lake"))
+    assert not found.problems
+    assert "in both" not in "".join(found.notes)

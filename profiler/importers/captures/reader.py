@@ -145,6 +145,7 @@ class CaptureReader:
 
     def _closed_bins(self) -> NDArray[np.int64]:
         rows = self._memory.take_bins()
+        self._series.first_ns = int(self._memory.state[layout.FIRST_NS])
         rows[:, SERIES] = self._series.of_flows(self._memory.flows[:, : layout.N_KEY], rows[:, SERIES])
         return rows
 

@@ -55,6 +55,8 @@ class SeriesTable:
     def __init__(self, sink: Sink, *, bin_ns: int, by: SeriesBy, source: str) -> None:
         self.n_samples = 0
         self.n_left_out = 0
+        self.first_ns = 0
+        """When the first packet came, as far as is known before anything is written; UTC epoch ns."""
         self._sink = sink
         self._bin_ns = bin_ns
         self._by = by
@@ -76,7 +78,7 @@ class SeriesTable:
     def write(self, bins: NDArray[np.int64], *, points: list[str]) -> None:
         """Write rows of bins; those of one series come in order from call to call."""
         for part in _parts(bins):
-            self._epoch = self._epoch or _number_of(part[0], self._keys)
+            self._epoch = self._epoch or _number_of(part[0], self._keys, first_ns=self.first_ns)
             self._write(part, points)
 
     def _write(self, bins: NDArray[np.int64], points: list[str]) -> None:
@@ -135,13 +137,14 @@ class SeriesTable:
         return number
 
 
-def _number_of(first_bin: NDArray[np.int64], keys: NDArray[np.int64]) -> int:
-    """Return a number that is a capture's own, by its first bin: what others have of the same bins adds to its own.
+def _number_of(first_bin: NDArray[np.int64], keys: NDArray[np.int64], *, first_ns: int) -> int:
+    """Return a number that is a capture's own, by how it begins: what others have of the same bins adds to its own.
 
     A file that ends within a bin and the next file, which begins there, would else be the same row twice if they have
-    as many bytes of it.
+    as many bytes of it; so would files of which several are within one bin, but for when they begin.
     """
-    return zlib.crc32(first_bin.tobytes() + keys[first_bin[SERIES]].tobytes()) & _LARGEST_EPOCH or 1
+    begins = first_bin.tobytes() + keys[first_bin[SERIES]].tobytes() + first_ns.to_bytes(8, "little", signed=True)
+    return zlib.crc32(begins) & _LARGEST_EPOCH or 1
 
 
 def _parts(bins: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
