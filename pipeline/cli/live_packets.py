@@ -84,7 +84,7 @@ def record_capture(
     progress: AbstractContextManager[Callable[[Any], None]],
     output: Format,
 ) -> None:
-    """Record, and say what came of it; ends with 1 if the interface was not there to the end."""
+    """Record, and say what came of it; ends with 1 if the interface was not there to the end or nothing was kept."""
     from profiler.collectors.blind import uncaptured
     from profiler.record import check_packets, record_packets, stop_on_signals
     from profiler.store import Lake
@@ -101,7 +101,7 @@ def record_capture(
         print_rows([summary.to_row() if output is Format.CSV else summary.to_text_row()], output=output)
     for told in (*summary.warnings, *summary.remarks):
         note(f"offbeat: {told}")
-    if summary.is_cut:
+    if summary.is_cut or summary.is_refused:
         raise typer.Exit(1)
 
 

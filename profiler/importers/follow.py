@@ -45,9 +45,9 @@ def follow(
 ) -> InputReport:
     """Read a capture into a lake while it is written, until told to stop or, of a pipe, its end.
 
-    Its bins are in the lake some seconds after their packets, its flows so far every ten seconds. The same file
-    ingested later takes its place if it has grown, else it is there already. One that the lake has packets of is not
-    followed.
+    Its bins are in the lake some seconds after their packets, with its flows so far; while it does not grow, all but
+    the last 10 ms. The same file ingested later takes its place if it has grown, else it is there already. One that
+    the lake has packets of is not followed.
 
     Parameters
     ----------
@@ -89,7 +89,9 @@ def _follow(
     _check_is_new(lake, recording, first, options=options)
     with lake.writer(recording, seal_every_s=_SEAL_EVERY_S) as writer:
         reader = CaptureReader(name, writer, host=options.host, bin_ns=options.bin_ns, by=options.series_by)
-        coverage = reader.follow(ByteWindow(_at_once(chain([first], pieces))), now_ns=now_ns)
+        writer.before_seal(reader.tell_flows)
+        window = ByteWindow(_at_once(chain([first], pieces)))
+        coverage = reader.follow(window, now_ns=now_ns, after_write=writer.seal_when_due)
         for problem in coverage.problems:
             writer.warn(problem)
         repeat = settle(lake, writer, coverage=coverage)

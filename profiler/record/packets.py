@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from profiler.collectors.packets import SNAP_BYTES, PacketTap
 from profiler.importers.capture import capture_parameters
 from profiler.importers.importer import Options
+from profiler.importers.repeats import settle
 from profiler.record.clock import SYSTEM_CLOCK
 from profiler.record.live_packets import LivePackets
 from profiler.record.packets_summary import PacketsSummary
@@ -69,7 +70,8 @@ def record_packets(
 ) -> PacketsSummary:
     """Count the packets of an interface into the lake, until told to stop, the time is over or the interface is gone.
 
-    Bins are in the lake some seconds after their packets; flows at the end.
+    Bins are in the lake some seconds after their packets, with the flows so far. Packets that the lake has at the end,
+    of another recorder or a file, count once: see `profiler.importers.repeats`.
 
     Parameters
     ----------
@@ -100,12 +102,18 @@ def record_packets(
         with _tap(wanted) as tap:
             start_cpu_s = time.process_time()
             live = LivePackets(tap, duration_s=wanted.duration_s, stop=stop, show=show)
-            coverage = reader.follow(ByteWindow(live.pieces()), now_ns=time.time_ns)
+            writer.before_seal(reader.tell_flows)
+            coverage = reader.follow(
+                ByteWindow(live.pieces()), now_ns=time.time_ns, is_live=True, after_write=writer.seal_when_due
+            )
             drops, duration_s = tap.drops(), live.elapsed_s
         coverage.totals["dropped"] = drops.n_ring
         warnings = [*live.warnings, *coverage.problems, *_losses(wanted.iface, drops)]
         for warning in warnings:
             writer.warn(warning)
+        repeat = settle(lake, writer, coverage=coverage)
+    if repeat is not None:
+        warnings.append(f"{wanted.iface}: {repeat}")
     return PacketsSummary(
         recording_id=recording.recording_id,
         host=options.host,
@@ -113,7 +121,7 @@ def record_packets(
         packet_filter=wanted.packet_filter,
         bin_s=options.bin_s,
         duration_s=duration_s,
-        n_samples=writer.n_rows,
+        n_samples=0 if repeat is not None else writer.n_rows,
         totals=dict(coverage.totals),
         n_dropped_by_interface=drops.n_interface,
         cpu_frac=(time.process_time() - start_cpu_s) / duration_s,
@@ -121,6 +129,7 @@ def record_packets(
             str(path.relative_to(lake.root)) for path in lake.files("samples", recording_id=recording.recording_id)
         ),
         is_cut=live.is_cut,
+        is_refused=repeat is not None and repeat.kind == "clash",
         warnings=tuple(warnings),
         remarks=tuple(_remarks(coverage)),
     )

@@ -35,6 +35,8 @@ class PacketsSummary:
         Sealed files, relative to the lake.
     is_cut
         Whether packets could not be taken to the end.
+    is_refused
+        Whether nothing was kept, since the lake has some of the packets, though not all.
     warnings
         What was wrong.
     remarks
@@ -53,6 +55,7 @@ class PacketsSummary:
     cpu_frac: float
     files: tuple[str, ...]
     is_cut: bool = False
+    is_refused: bool = False
     warnings: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 

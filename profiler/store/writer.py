@@ -39,6 +39,9 @@ _MESSAGES: Final = 100
 _FLOW_ROWS: Final = 1_000_000
 """Flows that wait before they are sealed."""
 
+_TELLING_PAUSE: Final = 20
+"""How much longer than it takes to tell what goes with a sealing to wait until the next one: 5 % of the time."""
+
 
 class LakeWriter:
     """Writes one recording: rows are buffered, sealed into files, and count from then on.
@@ -83,6 +86,8 @@ class LakeWriter:
         self._other_buffer: SampleBuffer | None = None
         self._n_sealed = 0
         self._sealed_s = time.monotonic()
+        self._tell: Callable[[], object] = lambda: None
+        self._telling_s = 0.0
         self._series: dict[int, Series] = {}
         self._new_series: list[Series] = []
         self._flows: list[pa.Table] = []
@@ -224,11 +229,26 @@ class LakeWriter:
         """
         self._flows, self._replaces_flows = [checked_rows("flows", rows) for rows in flows], True
 
+    def before_seal(self, tell: Callable[[], object]) -> None:
+        """Have something called before each sealing: what it writes is sealed, and counts, with the rest."""
+        self._tell = tell
+
     def warn(self, message: str) -> None:
         """Note something that was skipped or wrong, in ``recordings.message``; the recording is then ``partial``."""
         self._n_messages += 1
         if len(self._messages) < _MESSAGES:
             self._messages.append(message)
+
+    def seal_when_due(self) -> None:
+        """Seal what has waited long enough: to be called now and then by who may have nothing to write for a while.
+
+        Raises
+        ------
+        LakeError
+            If an earlier batch could not be sealed.
+        """
+        if len(self._buffer) > self._n_sealed or self._new_series or self._flows:
+            self._seal_when_due()
 
     def seal(self) -> None:
         """Seal what was written so far, and wait until it is safe and counts.
@@ -288,9 +308,14 @@ class LakeWriter:
             self._seal("all" if self._sealer.n_small >= _SMALL_FILES else "new")
 
     def _is_late(self) -> bool:
-        return self._seal_every_s is not None and time.monotonic() - self._sealed_s >= self._seal_every_s
+        if self._seal_every_s is None:
+            return False
+        return time.monotonic() - self._sealed_s >= max(self._seal_every_s, _TELLING_PAUSE * self._telling_s)
 
     def _seal(self, part: Literal["new", "all", "last"]) -> None:
+        began_s = time.monotonic()
+        self._tell()
+        self._telling_s = time.monotonic() - began_s
         hosts = {series.host for series in self._series.values()}
         self._sealer.submit(
             Batch(

@@ -8,6 +8,8 @@ import time
 import zlib
 from typing import TYPE_CHECKING
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from profiler.importers import Options, follow, ingest
@@ -38,7 +40,9 @@ def once_after(n_asked: int) -> Callable[[], bool]:
     return lambda: next(asked) >= n_asked
 
 
-def read_at(packets_at: list[tuple[float, list[int]]]) -> tuple[list[list[int]], MemorySink, list[str]]:
+def read_at(
+    packets_at: list[tuple[float, list[int]]], *, is_live: bool = False
+) -> tuple[list[list[int]], MemorySink, list[str]]:
     """Follow packets that come at some times, in s; return which had been written just after each, all, and notes."""
     sink, written, now = MemorySink(), list[list[int]](), [0.0]
 
@@ -54,7 +58,7 @@ def read_at(packets_at: list[tuple[float, list[int]]]) -> tuple[list[list[int]],
             written.append(seconds())
 
     reader = CaptureReader("made", sink, host=None, bin_ns=1_000_000, by="pair")
-    coverage = reader.follow(ByteWindow(pieces()), now_ns=lambda: int(now[0] * SECOND_NS))
+    coverage = reader.follow(ByteWindow(pieces()), now_ns=lambda: int(now[0] * SECOND_NS), is_live=is_live)
     assert coverage.totals["packets"] == sum(len(packets) for _, packets in packets_at)
     return [*written, seconds()], sink, [item.what for item in coverage.skipped]
 
@@ -66,6 +70,86 @@ def test_bins_are_written_before_the_end_and_only_those_that_are_old_enough() ->
     assert written == [[], [], [], [], [7, 8, 9], [7, 8, 9, 14]]
     assert notes == []
     assert sum(int(value.sum()) for series, _, value, _ in sink.counters() if series.metric == "bytes") == 400
+
+
+@pytest.mark.parametrize(("is_live", "waiting"), [(True, []), (False, [9])])
+def test_bins_are_written_while_packets_pause_but_for_those_that_another_program_may_add_to(
+    is_live: bool, waiting: list[int]
+) -> None:
+    written, sink, notes = read_at([(10, [7, 8, 9]), (11.5, []), (12.6, []), (14, [13])], is_live=is_live)
+
+    assert written[1] == []
+    assert written[2] == [second for second in (7, 8, 9) if second not in waiting]
+    assert written[-1] == [7, 8, 9, 13]
+    assert notes == []
+    assert sum(int(value.sum()) for series, _, value, _ in sink.counters() if series.metric == "bytes") == 400
+
+
+def test_bin_that_has_come_in_part_before_a_pause_is_not_split() -> None:
+    packets = [[(9, at_us, FRAME, 100) for at_us in part] for part in ((0, 20_100), (20_200, 20_900))]
+    sink, now_ns = MemorySink(), [9 * SECOND_NS]
+
+    def pieces() -> Iterator[bytes]:
+        yield pcap(packets[0])
+        for now_ns[0] in range(10 * SECOND_NS, 20 * SECOND_NS, SECOND_NS):
+            yield b""
+        yield pcap(packets[1])[24:]
+
+    reader = CaptureReader("made", sink, host=None, bin_ns=1_000_000, by="pair")
+    coverage = reader.follow(ByteWindow(pieces()), now_ns=lambda: now_ns[0])
+    (values,) = [value[value > 0].tolist() for series, _, value, _ in sink.counters() if series.metric == "bytes"]
+
+    assert values == [100, 300]
+    assert coverage.skipped == []
+
+
+def test_what_came_before_a_pause_is_sealed_though_nothing_is_written_after_it(tmp_path: Path) -> None:
+    lake, now_s, seen = Lake.open(tmp_path / "lake", create=True), [10], list[tuple[int, list[int]]]()
+
+    def pieces() -> Iterator[bytes]:
+        yield pcap([]) + records(7, 8, 9)
+        for now_s[0] in range(10, 16):
+            yield b""
+            writer._sealer.wait()
+            rows = sum(pq.read_metadata(path).num_rows for path in lake.files("samples"))
+            seen.append((rows, lake.read("flows")["packets"].to_pylist()))
+
+    with lake.writer(Recording(recording_id="ab" * 32, source="w", format="capture"), seal_every_s=0.0) as writer:
+        reader = CaptureReader("w", writer, host=None, bin_ns=1_000_000, by="pair")
+        writer.before_seal(reader.tell_flows)
+        window = ByteWindow(pieces())
+        reader.follow(window, now_ns=lambda: now_s[0] * SECOND_NS, is_live=True, after_write=writer.seal_when_due)
+
+    n_rows = sum(pq.read_metadata(path).num_rows for path in lake.files("samples"))
+    assert seen[-1] == (n_rows, [3])
+
+
+def test_no_bin_is_sealed_before_the_flows_of_its_packets(tmp_path: Path) -> None:
+    lake, now_s, seen = Lake.open(tmp_path / "lake", create=True), [0], list[tuple[int, int]]()
+
+    def look() -> None:
+        writer._sealer.wait()
+        files = lake.files("samples")
+        numbers = lake.read("series").filter(pc.field("metric") == "packets")["series_id"]
+        counted = [pq.read_table(path).filter(pc.field("series_id").isin(numbers))["value"] for path in files]
+        told = sum(lake.read("flows")["packets"].to_pylist())
+        seen.append((sum(pc.sum(values).as_py() or 0 for values in counted), told))
+
+    def pieces() -> Iterator[bytes]:
+        yield pcap([])
+        for now_s[0] in range(10, 30):
+            yield records(now_s[0])
+            yield b""
+            look()
+
+    with lake.writer(Recording(recording_id="ab" * 32, source="w", format="capture"), seal_every_s=0.0) as writer:
+        reader = CaptureReader("w", writer, host=None, bin_ns=1_000_000, by="pair")
+        writer.before_seal(reader.tell_flows)
+        window = ByteWindow(pieces())
+        reader.follow(window, now_ns=lambda: now_s[0] * SECOND_NS, after_write=writer.seal_when_due)
+
+    assert seen[-1][0] > 10
+    assert all(told >= counted for counted, told in seen)
 
 
 def test_flows_so_far_are_in_the_lake_while_the_capture_goes_on(tmp_path: Path) -> None:
@@ -82,10 +166,11 @@ def test_flows_so_far_are_in_the_lake_while_the_capture_goes_on(tmp_path: Path) 
     recording = Recording(recording_id="ab" * 32, source="made", format="capture")
     with lake.writer(recording) as writer:
         reader = CaptureReader("made", writer, host=None, bin_ns=1_000_000, by="pair")
+        writer.before_seal(reader.tell_flows)
         reader.follow(ByteWindow(pieces()), now_ns=lambda: now_s[0] * SECOND_NS)
 
-    # Each time in place of those before, at least ten seconds later.
-    assert seen == [[1], [1], [3], [3]]
+    # Each time in place of those before.
+    assert seen == [[1], [2], [3], [4]]
     assert lake.read("flows")["packets"].to_pylist() == [4]
 
 

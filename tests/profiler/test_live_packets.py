@@ -16,11 +16,11 @@ from profiler.collectors import libpcap
 from profiler.collectors.blind import uncaptured
 from profiler.collectors.packets import SNAP_BYTES, PacketTap
 from profiler.errors import NotHere, SourceBroken, UsageError
-from profiler.importers import Options
+from profiler.importers import Options, ingest
 from profiler.record import WantedPackets, check_packets, record_packets
 from profiler.store import Lake
 from tests.profiler.captures_verbs import CNP, SEND_ONLY, WRITE_ONLY, roce2, verb
-from tests.profiler.frames import ethernet, ipv4, ports
+from tests.profiler.frames import ethernet, ipv4, pcap, ports
 from tests.profiler.namespaces import entered, ip, namespace_of, pair_of_interfaces
 from tests.profiler.rights import rights_of_nobody
 
@@ -239,3 +239,42 @@ def test_rdma_that_is_not_captured_is_told_by_the_name_of_its_device(tmp_path: P
     )
     assert "it takes a mirror port, or the RDMA device" in uncaptured("eth8", tmp_path)
     assert uncaptured("mlx5_7", tmp_path) == ""
+
+
+@pytest.mark.usefixtures("namespace")
+@pytest.mark.parametrize("n_before", [0, 3])
+def test_of_two_recorders_of_one_interface_each_packet_counts_once(tmp_path: Path, n_before: int) -> None:
+    """The other one records within the time of the first, which may have seen packets before."""
+    frame = roce2(verb(SEND_ONLY, qp=1, psn=1))
+    others: list[PacketsSummary] = []
+
+    def record_beside() -> None:
+        others.append(record(tmp_path, lambda: send(frame, frame), lambda: time.sleep(0.06)))
+
+    first = record(tmp_path, lambda: send(*[frame] * n_before), lambda: time.sleep(0.06), record_beside)
+
+    assert (others[0].totals["packets"], first.totals["packets"]) == (2, 2 + n_before)
+    lake = Lake.open(tmp_path / "lake")
+    kept = first if n_before else others[0]
+    assert [row["recording_id"] for row in lake.read("recordings").to_pylist()] == [kept.recording_id]
+    assert lake.read("flows")["packets"].to_pylist() == [2 + n_before]
+    told = " ".join((*first.warnings, *first.remarks))
+    assert ("takes its place" in told) if n_before else ("nothing to do: its packets are those of w-b" in told)
+    assert (first.n_samples > 0, first.is_refused) == (n_before > 0, False)
+
+
+@pytest.mark.usefixtures("namespace")
+def test_recorder_whose_packets_the_lake_has_in_part_is_refused(tmp_path: Path) -> None:
+    frame = roce2(verb(SEND_ONLY, qp=1, psn=1))
+    lake = Lake.open(tmp_path / "lake", create=True)
+    now_ns = time.time_ns()
+    capture = pcap([(now_ns // 10**9 - 1, 0, frame, len(frame)), (now_ns // 10**9 + 30, 0, frame, len(frame))] * 2)
+    (tmp_path / "c.pcap").write_bytes(capture)
+    (report,) = ingest(tmp_path / "c.pcap", lake=lake, host="h1").inputs
+    assert report.status == "read"
+
+    summary = record(tmp_path, lambda: send(*[frame] * 9), lambda: time.sleep(0.06))
+
+    assert (summary.is_refused, summary.n_samples, summary.files) == (True, 0, ())
+    assert "they would count twice, so nothing of it was taken" in summary.warnings[-1]
+    assert lake.read("flows")["packets"].to_pylist() == [4]

@@ -28,12 +28,10 @@ __all__ = ["CaptureReader"]
 
 _WRITE_EVERY_NS: Final = 1_000_000_000
 """How often bins are written of a capture that is followed."""
-_FLOWS_EVERY_NS: Final = 10_000_000_000
-"""How often flows are written anew of a capture that is followed, each time all of them;"""
-_FLOWS_PAUSE: Final = 20
-"""and how much longer than it takes to write them to wait until the next time."""
 _LATENESS_NS: Final = 2_000_000_000
-"""How much later than others a packet of it may come and still find its bin."""
+"""How much later than others a packet of it may come and still find its bin, and how long none comes in a pause."""
+_RACED_NS: Final = 10_000_000
+"""How far packets that another program has yet to write may be behind those that it wrote: queues of a card race."""
 
 
 class CaptureReader:
@@ -64,6 +62,7 @@ class CaptureReader:
         self._series = SeriesTable(sink, bin_ns=bin_ns, by=by, source=name)
         self._walk: Walk | None = None
         self._is_growing = False
+        self._n_told = -1
         self._coverage = Coverage()
 
     def read(self, pieces: Iterator[bytes]) -> Coverage:
@@ -80,8 +79,17 @@ class CaptureReader:
         """
         return self._read(window, lambda: None)
 
-    def follow(self, window: ByteWindow, *, now_ns: Callable[[], int]) -> Coverage:
-        """Read packets while they come, write bins that are some seconds old and flows so far; else as `read_window`.
+    def follow(
+        self,
+        window: ByteWindow,
+        *,
+        now_ns: Callable[[], int],
+        is_live: bool = False,
+        after_write: Callable[[], object] = lambda: None,
+    ) -> Coverage:
+        """Read packets while they come, and write bins that are some seconds old; else as `read_window`.
+
+        While no packets come, those that came are written too.
 
         Parameters
         ----------
@@ -89,22 +97,45 @@ class CaptureReader:
             The bytes, empty pieces among them where there are none yet.
         now_ns
             The time, UTC epoch ns.
+        is_live
+            Whether packets come as they are captured, by the same clock, so that a pause is one of the network. Else
+            some may stand in the buffer of the program that writes them, and the last ones read wait for these.
+        after_write
+            Called each second, once what is old enough is written.
         """
-        written_ns = flows_due_ns = now_ns()
+        written_ns = came_ns = now_ns()
+        n_packets = 0
 
         def write_when_due() -> None:
-            nonlocal written_ns, flows_due_ns
-            if now_ns() - written_ns < _WRITE_EVERY_NS:
+            nonlocal written_ns, came_ns, n_packets
+            at_ns = now_ns()
+            if n_packets != self._memory.state[layout.N_PACKETS]:
+                n_packets, came_ns = int(self._memory.state[layout.N_PACKETS]), at_ns
+            if at_ns - written_ns < _WRITE_EVERY_NS:
                 return
-            written_ns = now_ns()
-            self._write_before(min(written_ns, int(self._memory.state[layout.LAST_NS])) - _LATENESS_NS)
-            if written_ns >= flows_due_ns:
-                began_ns = now_ns()
-                self._write_flows()
-                flows_due_ns = now_ns() + max(_FLOWS_EVERY_NS, _FLOWS_PAUSE * (now_ns() - began_ns))
+            written_ns = at_ns
+            until_ns = self._paused(at_ns, is_live=is_live) if at_ns - came_ns >= _LATENESS_NS else self._going(at_ns)
+            self._write_before(until_ns)
+            after_write()
 
         self._is_growing = True
         return self._read(window, write_when_due)
+
+    def tell_flows(self) -> None:
+        """Give all flows of a capture that is followed to the sink, in place of those given before, unless they are."""
+        n_packets = int(self._memory.state[layout.N_PACKETS])
+        if n_packets != self._n_told:
+            self._n_told = n_packets
+            self._sink.replace_flows(flow_rows(self._memory, points=self._points()))
+
+    def _going(self, now_ns: int) -> int:
+        """Return up to when bins are whole while packets come."""
+        return min(now_ns, int(self._memory.state[layout.LAST_NS])) - _LATENESS_NS
+
+    def _paused(self, now_ns: int, *, is_live: bool) -> int:
+        """Return up to when bins are whole once no packets have come for a while."""
+        last_ns = int(self._memory.state[layout.LAST_NS])
+        return min(now_ns - _LATENESS_NS, last_ns + self._bin_ns) if is_live else min(now_ns, last_ns) - _RACED_NS
 
     def _read(self, window: ByteWindow, after_step: Callable[[], None]) -> Coverage:
         try:
@@ -169,11 +200,10 @@ class CaptureReader:
                 coverage.skip(f"{what} ({n})", why)
 
     def _write_flows(self) -> None:
-        rows = flow_rows(self._memory, points=self._points())
         if self._is_growing:
-            self._sink.replace_flows(rows)
+            self.tell_flows()
             return
-        for part in rows:
+        for part in flow_rows(self._memory, points=self._points()):
             self._sink.write_flows(part)
 
     def _count(self) -> None:
