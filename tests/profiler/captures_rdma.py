@@ -179,7 +179,7 @@ def _native() -> list[Trap]:
 
 
 def _cut() -> list[Trap]:
-    """Return packets cut behind their transport header, and one cut before: lengths in headers tell the payload."""
+    """Return packets cut behind, in and before their transport header: lengths in headers tell the payload."""
     frame, flow, n_payload = _forth(WRITE_MIDDLE, 1, MTU)
     first, _, _ = _forth(WRITE_FIRST, 2, MTU)
     without_pair = flow._replace(qp=None)
@@ -189,8 +189,15 @@ def _cut() -> list[Trap]:
             [
                 Packet(data=frame[:64], wire=len(frame), t_ns=at_ms(0), ends=flow, payload_bytes=n_payload),
                 Packet(data=first[:54], wire=len(first), t_ns=at_ms(1), ends=flow, payload_bytes=n_payload),
-                Packet(data=frame[:44], wire=len(frame), t_ns=at_ms(2), ends=without_pair, payload_bytes=None),
+                Packet(data=first[:44], wire=len(first), t_ns=at_ms(2), ends=without_pair, payload_bytes=n_payload),
+                Packet(data=frame[:43], wire=len(frame), t_ns=at_ms(3), ends=without_pair, payload_bytes=n_payload),
+                Packet(data=frame[:39], wire=len(frame), t_ns=at_ms(4), ends=without_pair, payload_bytes=n_payload),
             ],
             flows_wrong={"scapy": "wants the checksum at the end"},
-        )
+        ),
+        trap_of(
+            "rocev2-snap-length-behind-the-pair",
+            [Packet(data=first[:50], wire=len(first), t_ns=at_ms(0), ends=flow, payload_bytes=n_payload)],
+            flows_wrong={"scapy": "wants the checksum at the end", "tshark": "wants the whole header"},
+        ),
     ]

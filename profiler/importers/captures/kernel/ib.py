@@ -32,6 +32,8 @@ __all__ = ["read_bth", "read_ib_frame"]
 _BTH_BYTES: Final = 12
 _QUEUE_PAIR_BYTES: Final = 8
 """Of which the destination queue pair is the last three."""
+_OPCODE_BYTES: Final = 2
+"""Of which the first is the opcode, which tells what headers follow, and the second tells the padding."""
 _ICRC_BYTES: Final = 4
 _LRH_BYTES: Final = 8
 _BTH_NEXT, _GRH_NEXT, _IPV6_NEXT = 2, 3, 1
@@ -64,18 +66,18 @@ def read_bth(data: Bytes, words: Words, at: Whole, n_bytes: Whole) -> None:
     """Read a base transport header, and how much of the packet is payload.
 
     ``n_bytes`` is what the header before tells that there is from here to the end of the invariant checksum; where it
-    tells nothing (segmentation left to the card), or more than was on the wire, the wire counts.
+    tells nothing (segmentation left to the card), or more than was on the wire, the wire counts. Headers that were not
+    captured are no payload; of those that an opcode would tell which was not captured either, there are none.
     """
-    if at + _QUEUE_PAIR_BYTES > words[END]:
-        return
-    words[KEY + PLACE] |= (u32(data, at + 4) & 0xFF_FFFF) + 1
-    if at + _BTH_BYTES > words[END]:
-        return
-    opcode = np.int64(data[at])
-    words[OPCODE], words[PSN] = opcode, u32(data, at + 8) & 0xFF_FFFF
     left = words[DATAGRAM_END] - at
     if n_bytes <= _BTH_BYTES or n_bytes > left:
         n_bytes = left
-    padding = np.int64(data[at + 1]) >> 4 & 3
-    further_bytes = words[words[OPCODES_AT] + opcode] >> 8 & 0xFF
-    words[PAYLOAD] = max(np.int64(0), n_bytes - _BTH_BYTES - further_bytes - _ICRC_BYTES - padding)
+    further_bytes = np.int64(0)
+    if at + _OPCODE_BYTES <= words[END]:
+        further_bytes = words[words[OPCODES_AT] + np.int64(data[at])] >> 8 & 0xFF
+        further_bytes += np.int64(data[at + 1]) >> 4 & 3
+    words[PAYLOAD] = max(np.int64(0), n_bytes - _BTH_BYTES - further_bytes - _ICRC_BYTES)
+    if at + _QUEUE_PAIR_BYTES <= words[END]:
+        words[KEY + PLACE] |= (u32(data, at + 4) & 0xFF_FFFF) + 1
+    if at + _BTH_BYTES <= words[END]:
+        words[OPCODE], words[PSN] = np.int64(data[at]), u32(data, at + 8) & 0xFF_FFFF

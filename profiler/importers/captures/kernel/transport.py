@@ -31,6 +31,8 @@ _TCP, _UDP, _DCCP, _SCTP, _UDP_LITE = 6, 17, 33, 132, 136
 _IPV4_INSIDE, _IPV6_INSIDE, _GRE, _ETHER_IP, _MPLS_INSIDE, _BTH = 4, 41, 47, 97, 137, 0x1B
 _L2TP: Final = 115
 _UDP_BYTES: Final = 8
+_LENGTH_BYTES: Final = 6
+"""Of the header of UDP: the length is the last two."""
 
 _ROCE, _VXLAN, _VXLAN_LINUX, _VXLAN_GPE, _GENEVE = 4791, 4789, 8472, 4790, 6081
 _GTP, _L2TP_PORT, _TEREDO = 2152, 1701, 3544
@@ -98,8 +100,8 @@ def _udp(data: Bytes, words: Words, at: Whole) -> tuple[Whole, Whole]:
     _inside_header(data, words, at, np.int64(_UDP))
     port = u16(data, at + 2)
     if port == _ROCE:
-        if at + _UDP_BYTES <= end:
-            read_bth(data, words, at + _UDP_BYTES, u16(data, at + 4) - _UDP_BYTES)
+        is_told = at + _LENGTH_BYTES <= end
+        read_bth(data, words, at + _UDP_BYTES, u16(data, at + 4) - _UDP_BYTES if is_told else np.int64(0))
         return at, NOTHING
     if at + _UDP_BYTES + 8 > end:
         return at, NOTHING
