@@ -19,6 +19,7 @@ from pipeline.cli.discover import discover
 from pipeline.cli.doctor import doctor
 from pipeline.cli.ingest import ingest
 from pipeline.cli.lake import lake
+from pipeline.cli.plain_command import PlainCommand
 from pipeline.cli.profile import profile
 from pipeline.cli.query import query
 from pipeline.cli.rank import rank
@@ -62,7 +63,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for _name, _command in COMMANDS.items():
-    app.command(_name, cls=StatementCommand if _command is sql else None)(_command)
+    app.command(_name, cls=StatementCommand if _command is sql else PlainCommand)(_command)
 
 
 @app.callback()

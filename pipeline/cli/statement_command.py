@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from typer.core import TyperCommand
+from pipeline.cli.plain_command import PlainCommand
 
 __all__ = ["StatementCommand"]
 
@@ -13,7 +13,7 @@ _COMMENTED: Final = re.compile(r"--[^=\s]*\s")
 """How a statement begins that no option can: names of options hold no white space."""
 
 
-class StatementCommand(TyperCommand):
+class StatementCommand(PlainCommand):
     """Takes what begins with a comment for a statement, wherever it stands among the options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - Typer does not tell its class

@@ -140,6 +140,7 @@ def test_tail_that_tcpdump_could_not_write_is_told(tmp_path: Path) -> None:
     [
         (("--filter", "udp port 4791"), 2, "name an interface with --capture"),
         (("--bin", "1ms"), 2, "name an interface with --capture"),
+        (("--capture", "lo", "--by", "host"), 2, "Invalid value for '--by': 'host' is not one of 'pair', 'flow'."),
         (("--capture", "lo", "--iface", "lo"), 2, "--capture records packets alone"),
         (("--capture", "lo", "--bin", "10s"), 2, "bin of 10.0 s"),
         (("--capture", "eth77"), 1, "eth77: no such interface; there are"),
