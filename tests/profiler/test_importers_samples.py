@@ -51,15 +51,18 @@ def test_rotated_capture_is_the_same_in_a_lake_and_in_memory(halves: Path, tmp_p
             np.testing.assert_array_equal(stored.flags, flags)
 
 
-def test_deltas_of_one_time_add_with_their_flags_and_the_same_row_counts_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", [Flag(0), Flag.MISSED])
+def test_deltas_of_one_time_add_with_their_flags_but_one_after_a_missed_time_says_nothing_of_others(
+    tmp_path: Path, other: Flag
+) -> None:
     lake = Lake.open(tmp_path / "lake", create=True)
-    for name, value, flags in (("a", 5, Flag.MISSED), ("b", 7, Flag.STALE), ("c", 7, Flag.STALE)):
+    for name, value, flags in (("a", 5, Flag.MISSED), ("b", 7, Flag.STALE | other), ("c", 7, Flag.STALE | other)):
         with lake.writer(recording(name)) as writer:
             writer.write_samples(writer.add_series(DELTAS), [T0_NS], [value], flags=int(flags))
     counter = lake.counter(DELTAS.series_id)
 
     assert (counter.t_ns.tolist(), counter.value.tolist()) == ([T0_NS], [12])
-    assert counter.flags.tolist() == [Flag.MISSED | Flag.STALE]
+    assert counter.flags.tolist() == [Flag.STALE | other]
 
 
 def test_flags_of_a_lake_are_read_without_another_lake(tmp_path: Path) -> None:
