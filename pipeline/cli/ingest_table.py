@@ -42,7 +42,7 @@ def summary(report: IngestReport) -> str:
 
 
 def _left_out(report: InputReport) -> str:
-    if report.status == "skipped":
+    if report.status in ("skipped", "already there"):
         return report.message
     counted = [f"{why} ({n})" for why, n in report.coverage.left_out.items()]
     return "; ".join((*counted, *_by_reason(report.skipped))) or "-"

@@ -15,11 +15,12 @@ from profiler.importers.inputs import Input, Unread
 from profiler.importers.paths import inputs_of
 from profiler.importers.recorder import merge_recording, recordings_of, series_of
 from profiler.importers.registry import importer_of, remedy_of
-from profiler.importers.repeats import CAPTURES, report_repeat, settle
+from profiler.importers.repeats import CAPTURES, find_compacted, report_compacted, report_repeat, settle
 from profiler.importers.report import IngestReport, InputReport, InputStatus
 from profiler.importers.snapshots import SnapshotGuard, held_near, is_named_by_time
 from profiler.importers.trees import tree_digest
 from profiler.store import Lake, Recording, recording_id
+from profiler.store.manifest import MERGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -255,9 +256,15 @@ def _merge(source: Input, lake: Lake) -> Iterator[InputReport]:
     """Copy every recording of another lake, under the key that it has there."""
     other = Lake.open(source.path)
     series = series_of(other)
+    compacted, repeat = find_compacted(lake, other)
     for recording in recordings_of(other):
+        name = f"{source.name}: {recording.source}"
+        if repeat is not None and (recording.recording_id in compacted or recording.format == MERGED):
+            yield report_compacted(name, recording.format, repeat)
+            continue
 
-        def read(sink: Sink, key: str = recording.recording_id) -> Coverage:
-            return merge_recording(other, key, sink=sink, series=series)
+        def read(sink: Sink, recording: Recording = recording) -> Coverage:
+            return merge_recording(other, recording, sink=sink, series=series)
 
-        yield _store(f"{source.name}: {recording.source}", lake, recording=recording, read=read)
+        counts: Counting = "once whole" if recording.format == CAPTURES else "at once"
+        yield _store(name, lake, recording=recording, read=read, counts=counts)

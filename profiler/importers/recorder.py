@@ -32,23 +32,27 @@ __all__ = ["RECORDER", "merge_recording", "recordings_of", "series_of"]
 _SAMPLE_COLUMNS: Final = ("t_ns", "value", "window_ns", "flags", "epoch")
 
 
-def merge_recording(lake: Lake, recording_id: str, *, sink: Sink, series: Mapping[int, Series]) -> Coverage:
+def merge_recording(lake: Lake, recording: Recording, *, sink: Sink, series: Mapping[int, Series]) -> Coverage:
     """Copy one recording to another lake.
 
     Raises
     ------
     BadInput
-        After the copy, if the recording is not finished where it comes from: so it is taken anew the next time.
+        If the recording is not finished where it comes from: after the copy, so that it is taken anew the next time; of
+        a capture, of which nobody can tell which packets are there yet, before it.
     LakeError
         If a file of the lake is missing or damaged.
     """
     coverage = Coverage()
-    _copy_recording(lake, recording_id, sink=sink, series=series, coverage=coverage)
-    if not lake.holds(recording_id):
-        raise BadInput(
-            f"{lake.root}: recording {recording_id[:12]} is still being written there, or its writer was killed; "
-            f"its {coverage.n_samples} samples were copied; ingest again to complete it"
-        )
+    is_whole = lake.holds(recording.recording_id)
+    unfinished = (
+        f"{lake.root}: recording {recording.recording_id[:12]} is still being written there, or its writer was killed"
+    )
+    if recording.format == "capture" and not is_whole:
+        raise BadInput(f"{unfinished}: nothing of it was taken; ingest the capture itself, or this again once it ended")
+    _copy_recording(lake, recording.recording_id, sink=sink, series=series, coverage=coverage)
+    if not is_whole:
+        raise BadInput(f"{unfinished}; its {coverage.n_samples} samples were copied; ingest again to complete it")
     return coverage
 
 

@@ -2,7 +2,7 @@
 
 The same packets come again in a file that was packed, converted or has grown, with bins of another width, or after
 they were followed. So captures are told apart by what they hold: a flow that two of them saw at one place and time is
-of the same packets.
+of the same packets, and one holds all of another if no bin of that has more (`shared_flows`, `shared_bins`).
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ import hashlib
 import json
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from profiler.errors import LakeError
+from profiler.importers.importer import Options
 from profiler.importers.report import InputReport
+from profiler.importers.shared_bins import BinFiles
+from profiler.importers.shared_flows import Captured, compare_captures
 from profiler.schema import arrow_schema
+from profiler.store import Recording
 from profiler.store.locks import LakeLock
 from profiler.store.manifest import Manifest
 from profiler.store.reading import read_segments
@@ -29,12 +30,13 @@ from profiler.units import format_count
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    import pyarrow as pa
 
     from profiler.importers.coverage import Coverage
-    from profiler.store import Lake, LakeWriter, Recording
+    from profiler.importers.shared_flows import Shared
+    from profiler.store import Lake, LakeWriter
 
-__all__ = ["CAPTURES", "Repeat", "find_repeat", "report_repeat", "settle"]
+__all__ = ["CAPTURES", "Repeat", "find_compacted", "find_repeat", "report_compacted", "report_repeat", "settle"]
 
 Kind: TypeAlias = Literal["there", "older", "clash"]
 
@@ -43,17 +45,19 @@ CAPTURES: Final = "capture"
 
 _SETTINGS: Final = ("version", "bin_s", "series_by")
 """Parameters of a recording by which the same packets become other rows."""
-_KEY: Final = ("src", "dst", "sport", "dport", "proto", "qp")
-_COUNTS: Final = ("first_ns", "last_ns", "packets", "bytes")
-_REORDERED_NS: Final = 10_000_000
-"""How long the packets of two files may be mixed that are one capture, cut as they came: queues of a card race."""
-_ROUNDED_NS: Final = 1_000
-"""By how much times differ once a capture of nanoseconds is written in microseconds."""
 _TURN: Final = hashlib.sha256(b"captures").hexdigest()
 _TURN_S: Final = 60.0
 """How long to wait while others end a capture: each writes what is left in its buffer, a few seconds of work."""
 _RETRY_S: Final = 0.05
-_NOTHING: Final = {pa.string(): "", pa.int16(): -1, pa.int32(): -1, pa.int64(): 0}
+_ELSEWHERE: Final = "if it was captured elsewhere, say where by --host, else take another --lake"
+_NOBODY_TOLD: Final = (
+    "take another --lake; if these were captured at two places, ingest both there, each with the --host that it was at"
+)
+_BUSY: Final = "that is still being written: ingest this once it has ended, which replaces it, or take another --lake"
+_COMPACTED: Final = (
+    "this has all of them, but the lake was compacted since, and what was merged cannot be replaced: ingest only the "
+    "files that are new, or all of them into another --lake"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +73,15 @@ class Repeat:
         Recordings that have them, and what these were read from.
     n_flows
         Flows that stand in both.
+    advice
+        What to do about a clash.
     """
 
     kind: Kind
     recording_ids: tuple[str, ...]
     sources: tuple[str, ...]
     n_flows: int
+    advice: str = ""
 
     def __str__(self) -> str:
         """Return it in words, with what to do."""
@@ -85,8 +92,7 @@ class Repeat:
             return "its packets are all in this capture, which takes its place"
         return (
             f"the lake has {format_count(self.n_flows, 'flow')} of it already, of {sources}, at the same times: they "
-            "would count twice, so nothing of it was taken; if it was captured elsewhere, say where by --host, else "
-            "take another --lake"
+            f"could count twice, so nothing of it was taken; {self.advice}"
         )
 
 
@@ -110,11 +116,14 @@ def settle(lake: Lake, writer: LakeWriter, *, coverage: Coverage) -> Repeat | No
     if writer.recording.format != CAPTURES:
         return None
     writer.at_end(_turn(lake).release)
-    others = _others(lake, writer.recording, coverage)
+    own, span_ns = None, _span_of(coverage)
+    if span_ns is None:  # no times, or no samples: of a lake that was compacted
+        own = _written(writer)
+        span_ns = own.span_ns
+    others = _others(lake, writer.recording, span_ns)
     if not others:
         return None
-    flows = read_segments(writer.sealed("flows"), arrow_schema("flows"))
-    repeat = _judged(lake, flows, recording=writer.recording, others=others)
+    repeat = _judged(lake, own or _written(writer), recording=writer.recording, others=others)
     if repeat is None or repeat.kind != "older":
         if repeat is not None:
             writer.discard()
@@ -127,8 +136,33 @@ def settle(lake: Lake, writer: LakeWriter, *, coverage: Coverage) -> Repeat | No
 
 def find_repeat(lake: Lake, recording: Recording, *, flows: pa.Table, coverage: Coverage) -> Repeat | None:
     """Return what a lake has of the packets of a capture, given rows of table ``flows`` of some of them."""
-    others = _others(lake, recording, coverage)
-    return _judged(lake, flows, recording=recording, others=others) if others else None
+    own = Captured(flows, host=recording.parameters.get("host"))
+    others = _others(lake, recording, _span_of(coverage) or own.span_ns)
+    return _judged(lake, own, recording=recording, others=others) if others else None
+
+
+def find_compacted(lake: Lake, source: Lake) -> tuple[frozenset[str], Repeat | None]:
+    """Return the captures of another lake whose samples compaction merged, and what a lake has of their packets.
+
+    Such samples cannot be told apart, so that all of them are taken or none.
+    """
+    with Manifest(source.root, mode="ro") as manifest:
+        captures = [row for row in manifest.recordings() if row["format"] == CAPTURES]
+    merged = [row for row in captures if not _has_own_bins(source, row)]
+    for row in merged:
+        if lake.holds(row["recording_id"]):
+            continue
+        own = Captured(_flows(source, row["recording_id"]), host=_parameters(row).get("host"))
+        recording = Recording(
+            recording_id=row["recording_id"],
+            source=row["source"],
+            format=CAPTURES,
+            parameters=_parameters(row),
+        )
+        repeat = _judged(lake, own, recording=recording, others=_others(lake, recording, own.span_ns))
+        if repeat is not None:
+            return frozenset(row["recording_id"] for row in merged), repeat
+    return frozenset(row["recording_id"] for row in merged), None
 
 
 def report_repeat(name: str, repeat: Repeat) -> InputReport:
@@ -136,6 +170,16 @@ def report_repeat(name: str, repeat: Repeat) -> InputReport:
     if repeat.kind == "there":
         return InputReport(source=name, status="already there", format=CAPTURES, message=str(repeat))
     return InputReport(source=name, status="failed", format=CAPTURES, message=f"{name}: {repeat}")
+
+
+def report_compacted(name: str, format: str, repeat: Repeat) -> InputReport:
+    """Say of what compaction merged in another lake why it was not taken: packets of it are there."""
+    message = (
+        f"{name}: samples of captures were merged there by compaction, and this lake has packets of them, of "
+        f"{', '.join(repeat.sources)}: they would count twice, so nothing of it was taken; ingest the inputs of that "
+        "lake, or merge it into another"
+    )
+    return InputReport(source=name, status="failed", format=format, message=message)
 
 
 def _turn(lake: Lake) -> LakeLock:
@@ -156,53 +200,93 @@ def _turn(lake: Lake) -> LakeLock:
             time.sleep(_RETRY_S)
 
 
-def _others(lake: Lake, recording: Recording, coverage: Coverage) -> list[dict[str, Any]]:
+def _others(lake: Lake, recording: Recording, span_ns: tuple[int, int] | None) -> list[dict[str, Any]]:
     """Return the other captures of a lake that may have packets of the same time."""
     with Manifest(lake.root, mode="ro") as manifest:
         rows = manifest.recordings()
     found = [row for row in rows if row["format"] == CAPTURES and row["recording_id"] != recording.recording_id]
+    return [row for row in found if _may_meet(_span(lake, row), span_ns)]
+
+
+def _span(lake: Lake, row: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the time of a capture; None if it has none."""
+    first_ns, last_ns = row["t_first_ns"], row["t_last_ns"]
+    if first_ns is not None and (row["status"] == "ok" or lake.holds(row["recording_id"])):
+        return first_ns, last_ns
+    # Its samples are those of a compaction, or some of them were not written.
+    told = Captured(_flows(lake, row["recording_id"]), host=None).span_ns
+    if told is None or first_ns is None:
+        return told
+    return min(first_ns, told[0]), max(last_ns, told[1])
+
+
+def _may_meet(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+def _span_of(coverage: Coverage) -> tuple[int, int] | None:
     first_ns, last_ns = coverage.t_first_ns, coverage.t_last_ns
-    if first_ns is None or last_ns is None:
-        return [row for row in found if row["t_first_ns"] is None]
-    timed = [row for row in found if row["t_first_ns"] is not None]
-    return [row for row in timed if row["t_first_ns"] <= last_ns and row["t_last_ns"] >= first_ns]
+    return None if first_ns is None or last_ns is None else (first_ns, last_ns)
 
 
-class _Common(NamedTuple):
-    """How many flows two captures have in common, and whether all of one are among those of the other."""
-
-    n_flows: int
-    is_there: bool
-    is_older: bool
-
-
-def _judged(lake: Lake, flows: pa.Table, *, recording: Recording, others: Sequence[Mapping[str, Any]]) -> Repeat | None:
-    host = recording.parameters.get("host")
-    own = _filled(flows, host=host)
-    found: list[tuple[Mapping[str, Any], _Common]] = []
+def _judged(lake: Lake, own: Captured, *, recording: Recording, others: Sequence[Mapping[str, Any]]) -> Repeat | None:
+    found: list[tuple[Mapping[str, Any], Shared]] = []
     for row in others:
-        if _parameters(row).get("host") != host:
-            continue
-        files = lake.files("flows", recording_id=row["recording_id"])
-        common = _compared(own, _filled(read_segments(files, arrow_schema("flows")), host=host))
-        if common.n_flows:
-            found.append((row, common))
+        shared = compare_captures(own, _captured(lake, row, beside=own))
+        if shared.n_flows:
+            found.append((row, shared))
     if not found:
         return None
     settings = _settings(recording.to_row())
-    for row, common in found:
-        if common.is_there and _settings(row) == settings and lake.holds(row["recording_id"]):
-            return _repeat("there", [(row, common)])
-    is_older = all(common.is_older and _can_go(lake, row) for row, common in found)
-    return _repeat("older" if is_older else "clash", found)
+    for row, shared in found:
+        if shared.is_there and _settings(row) == settings and lake.holds(row["recording_id"]):
+            return _repeat("there", [(row, shared)])
+    if not all(shared.is_older for _, shared in found):
+        # Where all of it was captured at one host, or nobody told where, only the other can be named anew.
+        is_told = all(_parameters(row).get("host") for row, _ in found)
+        return _repeat("clash", found, advice=_ELSEWHERE if is_told else _NOBODY_TOLD)
+    if any(_is_written(lake, row) for row, _ in found):
+        return _repeat("clash", found, advice=_BUSY)
+    if not all(_has_own_bins(lake, row) for row, _ in found):
+        return _repeat("clash", found, advice=_COMPACTED)
+    return _repeat("older", found)
 
 
-def _repeat(kind: Kind, found: Sequence[tuple[Mapping[str, Any], _Common]]) -> Repeat:
+def _captured(lake: Lake, row: Mapping[str, Any], *, beside: Captured) -> Captured:
+    """Return a capture of a lake, to be compared with another."""
+    key = row["recording_id"]
+    are_own, bins = _has_own_bins(lake, row), beside.bins
+    if bins is not None:
+        paths = lake.files("samples", recording_id=key if are_own else None)
+        series = read_segments(lake.files("series"), arrow_schema("series"))
+        width_ns = _width_ns(_parameters(row))
+        left = tuple(path for path in paths if path not in bins.paths)
+        bins = None if width_ns is None else BinFiles(paths=left, width_ns=width_ns, series=series)
+    return Captured(_flows(lake, key), host=_parameters(row).get("host"), bins=bins, are_own=are_own)
+
+
+def _flows(lake: Lake, recording_id: str) -> pa.Table:
+    return read_segments(lake.files("flows", recording_id=recording_id), arrow_schema("flows"))
+
+
+def _written(writer: LakeWriter) -> Captured:
+    """Return the capture that was written."""
+    flows, series = (read_segments(writer.sealed(table), arrow_schema(table)) for table in ("flows", "series"))
+    parameters = writer.recording.parameters
+    width_ns, paths = _width_ns(parameters), tuple(writer.sealed("samples"))
+    bins = BinFiles(paths=paths, width_ns=width_ns, series=series) if paths and width_ns else None
+    return Captured(flows, host=parameters.get("host"), bins=bins)
+
+
+def _repeat(kind: Kind, found: Sequence[tuple[Mapping[str, Any], Shared]], *, advice: str = "") -> Repeat:
     return Repeat(
         kind=kind,
         recording_ids=tuple(row["recording_id"] for row, _ in found),
         sources=tuple(row["source"] for row, _ in found),
-        n_flows=sum(common.n_flows for _, common in found),
+        n_flows=sum(shared.n_flows for _, shared in found),
+        advice=advice,
     )
 
 
@@ -215,62 +299,25 @@ def _parameters(row: Mapping[str, Any]) -> dict[str, Any]:
     return parameters
 
 
-def _can_go(lake: Lake, row: Mapping[str, Any]) -> bool:
-    """Return whether nobody writes a recording, and its samples are not merged with others by compaction."""
+def _width_ns(parameters: Mapping[str, Any]) -> int | None:
+    width_s = parameters.get("bin_s")
+    return None if width_s is None else Options(bin_s=width_s).bin_ns
+
+
+def _is_written(lake: Lake, row: Mapping[str, Any]) -> bool:
+    """Return whether somebody writes a recording."""
     try:
         LakeLock(lake.root, row["recording_id"], work="replacing it").release()
     except LakeError:
-        return False
+        return True
+    return False
+
+
+def _has_own_bins(lake: Lake, row: Mapping[str, Any]) -> bool:
+    """Return whether the samples of a recording are not merged with others by compaction."""
     files = lake.files("samples", recording_id=row["recording_id"])
-    n_rows: int = sum(pq.read_metadata(path).num_rows for path in files)
-    return n_rows == (row["n_rows"] or 0)
-
-
-def _filled(flows: pa.Table, *, host: str | None) -> pa.Table:
-    """Return what tells flows of a host apart, and what they moved; a join finds no null: these are empty or zero."""
-    columns = {name: flows[name] for name in (*_KEY, *_COUNTS, "point")}
-    filled = {name: pc.fill_null(column, _NOTHING[column.type]) for name, column in columns.items()}
-    interface = pc.utf8_ltrim(pc.utf8_slice_codeunits(filled.pop("point"), len(host or "")), characters=":")
-    return pa.table({"row": pa.array(range(flows.num_rows), pa.int64()), "interface": interface, **filled})
-
-
-def _compared(own: pa.Table, there: pa.Table) -> _Common:
-    """Compare the flows of a capture with those of one that the lake has."""
-    if not own.num_rows or not there.num_rows or _only_touch(own, there):
-        return _Common(0, is_there=False, is_older=False)
-    joined = own.join(there, keys=list(_KEY), right_suffix="_there", join_type="inner")
-    interface, interface_there = joined["interface"], joined["interface_there"]
-    # What pcapng tells of interfaces is lost when it is converted to pcap.
-    is_unknown = pc.or_(pc.equal(interface, ""), pc.equal(interface_there, ""))
-    joined = joined.filter(pc.or_(is_unknown, pc.equal(interface, interface_there)))
-    one, other = (
-        {name: joined[f"{name}{suffix}"].to_numpy() for name in ("row", *_COUNTS)} for suffix in ("", "_there")
-    )
-    is_there, is_older = _holds(other, one), _holds(one, other)
-    meets = (one["first_ns"] <= other["last_ns"]) & (other["first_ns"] <= one["last_ns"])
-    # Of packets without addresses or times only as many, at the same times, are taken for the same.
-    is_told = pc.not_equal(joined["src"], "").to_numpy() & (one["last_ns"] != 0)
-    is_common = meets & (is_told | (is_there & is_older))
-    return _Common(
-        np.unique(one["row"][is_common]).size,
-        is_there=np.unique(one["row"][is_there]).size == own.num_rows,
-        is_older=np.unique(other["row"][is_older]).size == there.num_rows,
-    )
-
-
-def _holds(flows: Mapping[str, NDArray[Any]], others: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
-    """Return which flows can have all packets of the others beside them."""
-    held: NDArray[np.bool_] = (flows["first_ns"] <= others["first_ns"] + _ROUNDED_NS) & (
-        flows["last_ns"] >= others["last_ns"] - _ROUNDED_NS
-    )
-    return held & (flows["packets"] >= others["packets"]) & (flows["bytes"] >= others["bytes"])
-
-
-def _only_touch(own: pa.Table, there: pa.Table) -> bool:
-    """Return whether two captures have little time in common, for the end of one of them and the start of the other."""
-    (own_first, own_last), (first, last) = (
-        (pc.min(rows["first_ns"]).as_py(), pc.max(rows["last_ns"]).as_py()) for rows in (own, there)
-    )
-    common_ns: int = min(own_last, last) - max(own_first, first)
-    shorter_ns: int = min(own_last - own_first, last - first)
-    return common_ns < 0 or (common_ns <= _REORDERED_NS and 2 * common_ns < shorter_ns)
+    n_rows = sum(pq.read_metadata(path).num_rows for path in files)
+    if n_rows:
+        return bool(n_rows == row["n_rows"])
+    # Of a lake that was compacted and merged into this one it is only known that packets had times.
+    return not row["n_rows"] and Captured(_flows(lake, row["recording_id"]), host=None).span_ns is None

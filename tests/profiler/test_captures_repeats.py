@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import gzip
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.sql import open_lake
 from profiler.importers import Options, follow, ingest
-from profiler.store import Lake, check_lake, compact
+from profiler.store import Lake, Recording, check_lake, compact
 from tests.profiler.frames import ethernet, interface, ipv4, option, packet, pcap, ports, section, simple_packet
 
 if TYPE_CHECKING:
@@ -114,17 +116,86 @@ def test_capture_that_has_grown_takes_the_place_of_its_parts_and_they_are_there_
 
 
 def test_what_has_some_of_the_packets_is_refused_unless_it_was_captured_elsewhere(tmp_path: Path) -> None:
-    taken(written(tmp_path / "c.pcap", 0, 400), tmp_path / "lake")
+    taken(written(tmp_path / "c.pcap", 0, 400), tmp_path / "lake", host="near")
     other = written(tmp_path / "d.pcap", 200, 600)
-    report = taken(other, tmp_path / "lake")
+    report = taken(other, tmp_path / "lake", host="near")
 
     assert report.status == "failed"
     assert "has 2 flows of it already" in report.message
-    assert "--host" in report.message
+    assert "say where by --host" in report.message
     assert packets_in(tmp_path / "lake") == [400] * 3
     assert Lake.open(tmp_path / "lake").states() == {"ok": 1}
     assert taken(other, tmp_path / "lake", host="far").status == "read"
-    assert sorted(set(Lake.open(tmp_path / "lake").read("flows")["point"].to_pylist())) == ["", "far"]
+    assert sorted(set(Lake.open(tmp_path / "lake").read("flows")["point"].to_pylist())) == ["far", "near"]
+
+
+@pytest.mark.parametrize(("first", "second"), [("h", None), (None, "h")])
+def test_place_that_was_not_told_may_be_any(tmp_path: Path, first: str | None, second: str | None) -> None:
+    taken(written(tmp_path / "c.pcap"), tmp_path / "lake", host=first)
+
+    assert taken(tmp_path / "c.pcap", tmp_path / "lake", host=second).status == "already there"
+
+    taken(written(tmp_path / "d.pcap", 0, 400), tmp_path / "other", host=first)
+    report = taken(written(tmp_path / "e.pcap", 200), tmp_path / "other", host=second)
+
+    assert report.status == "failed"
+    assert ("say where by --host" in report.message) == (first is not None)
+    assert packets_in(tmp_path / "other") == [400] * 3
+
+
+def test_packets_that_are_others_by_their_bins_are_not_lost(tmp_path: Path) -> None:
+    """Of one flow, at the same times as others and fewer: what goes over two ports by turns, or another day's load."""
+    chosen = [i % 20 < 12 for i in range(N_PACKETS)]  # of each second bin all but one, of the others one
+    for name, part in (("p0", True), ("p1", False)):
+        packets = [row for row, is_one in zip(PACKETS, chosen, strict=True) if is_one is part]
+        (tmp_path / f"{name}.pcap").write_bytes(pcap(packets[3:-3] if name == "p1" else packets))
+
+    for order in ("p0", "p1"), ("p1", "p0"):
+        reports = [taken(tmp_path / f"{name}.pcap", tmp_path / order[0]) for name in order]
+
+        assert [report.status for report in reports] == ["read", "failed"]
+        assert "could count twice" in reports[1].message
+
+
+def test_files_of_a_rotation_share_nothing_though_late_packets_are_in_the_next(tmp_path: Path) -> None:
+    # Of the last 4 ms of the first file, each second bin lost eight of ten packets to the second file.
+    late = [i for i in range(360, 400) if i // 10 % 2 and i % 10 > 1]
+    (tmp_path / "a.pcap").write_bytes(pcap([row for i, row in enumerate(PACKETS[:400]) if i not in late]))
+    (tmp_path / "b.pcap").write_bytes(pcap([PACKETS[i] for i in late]))
+
+    reports = [taken(tmp_path / f"{name}.pcap", tmp_path / "lake") for name in "ab"]
+
+    assert [report.status for report in reports] == ["read", "read"]
+    assert packets_in(tmp_path / "lake") == [400] * 3
+
+
+def test_packets_of_a_short_last_file_that_may_be_there_or_not_are_refused(tmp_path: Path) -> None:
+    late = [382]  # of one flow, of which two others are in the same bin
+    (tmp_path / "a.pcap").write_bytes(pcap([row for i, row in enumerate(PACKETS[:400]) if i not in late]))
+    (tmp_path / "b.pcap").write_bytes(pcap([PACKETS[i] for i in late]))
+
+    reports = [taken(tmp_path / f"{name}.pcap", tmp_path / "lake") for name in "ab"]
+
+    assert [report.status for report in reports] == ["read", "failed"]
+
+
+def test_capture_that_was_begun_anew_before_the_other_ended_is_refused(tmp_path: Path) -> None:
+    taken(written(tmp_path / "a.pcap", 0, 400), tmp_path / "lake")
+
+    report = taken(written(tmp_path / "b.pcap", 310), tmp_path / "lake")  # 9 ms of both
+
+    assert report.status == "failed"
+    assert packets_in(tmp_path / "lake") == [400] * 3
+
+
+def test_capture_of_packets_without_addresses_that_has_grown_takes_the_place_of_its_part(tmp_path: Path) -> None:
+    for name, n in (("a", 50), ("b", 100), ("c", 50)):
+        (tmp_path / name).write_bytes(pcap([(1_700_000_000, i * 10_000, FRAMES[2], 1000) for i in range(n)]))
+
+    reports = [taken(tmp_path / name, tmp_path / "lake") for name in "abc"]
+
+    assert [report.status for report in reports] == ["read", "read", "already there"]
+    assert packets_in(tmp_path / "lake") == [100] * 3
 
 
 def test_packets_without_addresses_may_be_at_two_places_at_one_time(tmp_path: Path) -> None:
@@ -148,16 +219,58 @@ def test_of_two_who_ingest_the_same_packets_at_once_one_does(tmp_path: Path) -> 
     assert sorted(report.status for report in reports) == ["already there", "read"]
 
 
-def test_what_was_compacted_cannot_be_replaced(tmp_path: Path) -> None:
+def in_parts(tmp_path: Path) -> Path:
+    """Return a lake of two files that was compacted: its samples are no more those of either."""
     for name, start, stop in (("a", 0, 200), ("b", 200, 300)):
-        taken(written(tmp_path / f"{name}.pcap", start, stop), tmp_path / "lake")
-    compact(Lake.open(tmp_path / "lake"))
+        taken(written(tmp_path / f"{name}.pcap", start, stop), tmp_path / "parts")
+    compact(Lake.open(tmp_path / "parts"))
+    return tmp_path / "parts"
 
-    report = taken(written(tmp_path / "whole.pcap"), tmp_path / "lake")
+
+def test_what_was_compacted_cannot_be_replaced(tmp_path: Path) -> None:
+    lake = in_parts(tmp_path)
+
+    report = taken(written(tmp_path / "whole.pcap"), lake)
 
     assert report.status == "failed"
-    assert "another --lake" in report.message
-    assert packets_in(tmp_path / "lake") == [300] * 3
+    assert "was compacted" in report.message
+    assert "--host" not in report.message
+    assert taken(written(tmp_path / "rest.pcap", 300), lake).status == "read"
+    assert taken(written(tmp_path / "a.gz", 0, 200), lake).status == "already there"
+    assert packets_in(lake) == ONCE
+
+
+def test_lake_that_was_compacted_counts_once_in_another(tmp_path: Path) -> None:
+    parts, lake = in_parts(tmp_path), tmp_path / "lake"
+    assert {report.status for report in ingest(parts, lake=lake).inputs} == {"read"}
+    assert packets_in(lake) == [300] * 3
+
+    assert taken(written(tmp_path / "whole.pcap"), lake).status == "failed"
+    assert packets_in(lake) == [300] * 3
+
+    taken(tmp_path / "whole.pcap", tmp_path / "one")
+    reports = ingest(parts, lake=tmp_path / "one").inputs
+
+    assert {report.status for report in reports} == {"failed"}
+    assert all("merged there by compaction" in report.message for report in reports)
+    assert packets_in(tmp_path / "one") == ONCE
+
+
+def test_capture_that_was_not_finished_in_its_lake_is_not_merged(tmp_path: Path) -> None:
+    path, lake = written(tmp_path / "c.pcap"), tmp_path / "lake"
+    taken(path, lake)
+    recording = Recording(recording_id="f" * 64, source="grown", format="capture", parameters={"bin_s": 0.001})
+    one = Lake.open(tmp_path / "one", create=True)
+    with suppress(KeyboardInterrupt), one.writer(recording) as writer:
+        (rows,) = Lake.open(lake).files("flows")
+        writer.write_flows(pq.read_table(rows))
+        raise KeyboardInterrupt
+
+    (report,) = ingest(one.root, lake=lake).inputs
+
+    assert report.status == "failed"
+    assert "nothing of it was taken" in report.message
+    assert packets_in(lake) == ONCE
 
 
 def test_capture_without_times_is_told_by_its_counts(tmp_path: Path) -> None:

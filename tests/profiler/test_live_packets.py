@@ -276,5 +276,5 @@ def test_recorder_whose_packets_the_lake_has_in_part_is_refused(tmp_path: Path) 
     summary = record(tmp_path, lambda: send(*[frame] * 9), lambda: time.sleep(0.06))
 
     assert (summary.is_refused, summary.n_samples, summary.files) == (True, 0, ())
-    assert "they would count twice, so nothing of it was taken" in summary.warnings[-1]
+    assert "they could count twice, so nothing of it was taken" in summary.warnings[-1]
     assert lake.read("flows")["packets"].to_pylist() == [4]
