@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from profiler.refresh import at_ticks, refresh_of_moves
 from profiler.schema import Flag
-from profiler.signals.repeats import repeated_frac
+from profiler.signals.repeats import MIN_FRAC, repeated_frac
 from profiler.signals.stale import stale_reads
 
 __all__ = ["CounterClock", "Windows", "windows_between"]
@@ -75,8 +75,8 @@ def windows_between(
     refresh = refresh_of_moves(t_ns, moved_bytes)
     if refresh is None:
         stale = stale_reads(moved_bytes)
-        repeated = float(stale.mean()) or repeated_frac(moved_bytes)
-        return replace(_between_reads(t_ns, stale), repeated_frac=repeated)
+        repeated = max(float(stale.mean()), repeated_frac(moved_bytes))
+        return replace(_between_reads(t_ns, stale), repeated_frac=repeated if repeated >= MIN_FRAC else 0.0)
     ticks = at_ticks(t_ns, refresh)
     reread = np.where(ticks.n_polls[1:] > 1, Flag.STALE, Flag.NONE)
     missed = np.where(ticks.n_passed[1:] > 1, Flag.MISSED, Flag.NONE)

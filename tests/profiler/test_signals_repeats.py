@@ -68,6 +68,34 @@ def test_a_busy_counter_that_is_copied_now_and_then_is_marked_by_how_much_it_rep
     assert any(f"{100 * series.repeated_frac:.2g} % of the readings repeat" in text for text in found.warnings)
 
 
+def _intervals_s(rng: np.random.Generator, *, kind: str, mean_s: float) -> Floats:
+    drawn: Floats = rng.exponential(mean_s, 40_000) if kind == "exponential" else rng.uniform(0.5, 1.5, 40_000) * mean_s
+    return drawn
+
+
+@pytest.mark.parametrize("kind", ["exponential", "uniform"])
+@pytest.mark.parametrize("reads_a_copy", [2.0, 3.0, 5.0, 8.0, 12.0])
+def test_a_counter_that_repeats_at_most_reads_is_marked_as_such(kind: str, reads_a_copy: float) -> None:
+    rng = np.random.default_rng(5)
+    polls_s = 0.01 * np.arange(1, 6001)
+    copies_s = np.cumsum(_intervals_s(rng, kind=kind, mean_s=0.01 * reads_a_copy))
+    seen_s = np.append(copies_s, 0.0)[np.searchsorted(copies_s, polls_s, side="right") - 1]
+    series = _series(polls_s, _job(1.0, 0.4)(seen_s) + 0.02 * RATE * seen_s)
+    assert series.refresh_s is None
+    assert series.repeated_frac == pytest.approx(float(np.mean(np.diff(seen_s) == 0)), rel=0.1)
+
+
+@pytest.mark.parametrize("reads_a_burst", [6.6, 9.4, 14.2, 33.0])
+@pytest.mark.parametrize("unequal", [1.0, 3.0])
+def test_bursts_are_no_copies_however_long_the_pauses_before_them(reads_a_burst: float, unequal: float) -> None:
+    rng = np.random.default_rng(6)
+    polls_s = _polls_s(rng)
+    gaps_s = 0.5 * reads_a_burst * (1 + 0.1 * rng.standard_normal(N_READS)) * np.tile([1, unequal], N_READS // 2)
+    sent = RATE * np.cumsum(np.tile([1.0, unequal], N_READS // 2))
+    series = _series(polls_s, np.append(0.0, sent)[np.searchsorted(np.cumsum(gaps_s), polls_s, side="right")])
+    assert series.repeated_frac == 0.0
+
+
 @pytest.mark.parametrize("reads_a_period", [4.4, 5.3, 6.6, 9.4, 14.2, 40.6])
 @pytest.mark.parametrize("duty_frac", [0.2, 0.4, 0.6, 0.8, 1.0])
 def test_pauses_of_a_job_are_no_repeats(reads_a_period: float, duty_frac: float) -> None:
