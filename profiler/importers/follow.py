@@ -12,8 +12,6 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Final
 
-import pyarrow as pa
-
 from profiler.errors import BadInput, LakeError
 from profiler.importers.capture import CAPTURE, capture_parameters
 from profiler.importers.contents import kind_of
@@ -122,7 +120,7 @@ def _check_is_new(lake: Lake, recording: Recording, first: bytes, *, options: Op
         coverage = reader.read(iter([first]))
     except BadInput:  # told when it is read
         return
-    repeat = find_repeat(lake, recording, flows=pa.concat_tables(sink.flows), coverage=coverage)
+    repeat = find_repeat(lake, recording, read=sink, coverage=coverage)
     if repeat is not None:
         raise BadInput(
             f"{recording.source}: the lake has packets of it, of {', '.join(repeat.sources)}; ingest it without "

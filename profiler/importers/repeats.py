@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-import pyarrow.parquet as pq
+import pyarrow as pa
 
 from profiler.errors import LakeError
 from profiler.importers.importer import Options
@@ -30,10 +30,9 @@ from profiler.units import format_count
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pyarrow as pa
-
     from profiler.importers.coverage import Coverage
     from profiler.importers.shared_flows import Shared
+    from profiler.importers.sink import MemorySink
     from profiler.store import Lake, LakeWriter
 
 __all__ = ["CAPTURES", "Repeat", "find_compacted", "find_repeat", "report_compacted", "report_repeat", "settle"]
@@ -134,9 +133,11 @@ def settle(lake: Lake, writer: LakeWriter, *, coverage: Coverage) -> Repeat | No
     return None
 
 
-def find_repeat(lake: Lake, recording: Recording, *, flows: pa.Table, coverage: Coverage) -> Repeat | None:
-    """Return what a lake has of the packets of a capture, given rows of table ``flows`` of some of them."""
-    own = Captured(flows, host=recording.parameters.get("host"))
+def find_repeat(lake: Lake, recording: Recording, *, read: MemorySink, coverage: Coverage) -> Repeat | None:
+    """Return what a lake has of the packets of a capture, given what was read of its start."""
+    counters, width_ns = read.counters(), _width_ns(recording.parameters)
+    bins = BinFiles.in_memory(counters, width_ns=width_ns) if counters and width_ns else None
+    own = Captured(pa.concat_tables(read.flows), host=recording.parameters.get("host"), bins=bins)
     others = _others(lake, recording, _span_of(coverage) or own.span_ns)
     return _judged(lake, own, recording=recording, others=others) if others else None
 
@@ -315,8 +316,8 @@ def _is_written(lake: Lake, row: Mapping[str, Any]) -> bool:
 
 def _has_own_bins(lake: Lake, row: Mapping[str, Any]) -> bool:
     """Return whether the samples of a recording are not merged with others by compaction."""
-    files = lake.files("samples", recording_id=row["recording_id"])
-    n_rows = sum(pq.read_metadata(path).num_rows for path in files)
+    with Manifest(lake.root, mode="ro") as manifest:
+        n_rows = manifest.n_rows_of("samples", row["recording_id"])
     if n_rows:
         return bool(n_rows == row["n_rows"])
     # Of a lake that was compacted and merged into this one it is only known that packets had times.

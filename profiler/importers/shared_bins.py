@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from profiler.importers.sink import Counters
+
 __all__ = ["BinFiles", "BinsCompared", "compare_bins"]
 
+_COLUMNS: Final = ["series_id", "t_ns", "value"]
 _FAR_NS: Final = (1 << 63) - 1
 _BLOCK_ROWS: Final = 4_000_000
 """Samples of each capture that are compared at a time, 100 MB."""
@@ -40,16 +43,35 @@ class BinFiles:
         Width of its bins.
     series
         Table ``series`` of its series, and maybe of others.
+    rows
+        Samples in memory, in place of files.
     """
 
-    paths: tuple[Path, ...]
+    paths: tuple[Path, ...] = ()
     width_ns: int
     series: pa.Table
+    rows: pa.Table | None = None
+
+    @classmethod
+    def in_memory(cls, counters: Counters, *, width_ns: int) -> Self:
+        """Return the bins of what was read without a lake."""
+        parts = [
+            pa.table({"series_id": np.full(t_ns.size, series.series_id, np.uint64), "t_ns": t_ns, "value": value})
+            for series, t_ns, value, _ in counters
+        ]
+        series = pa.Table.from_pylist([series.to_row() for series, *_ in counters], schema=arrow_schema("series"))
+        return cls(width_ns=width_ns, series=series, rows=pa.concat_tables(parts))
 
     @property
     def n_rows(self) -> int:
         """Return the number of samples, zeros between bins included."""
         return sum(pq.read_metadata(path).num_rows for path in self.paths)
+
+    def read(self, chosen: pc.Expression) -> pa.Table:
+        """Return which series, time and value some of the samples have."""
+        if self.rows is not None:
+            return self.rows.filter(chosen)
+        return read_segments(list(self.paths), arrow_schema("samples"), columns=_COLUMNS, filters=chosen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,9 +183,8 @@ def _summed(files: BinFiles, block: _Block, *, width_ns: int) -> pa.Table:
     field, t_ns = pc.field("series_id"), pc.field("t_ns")
     chosen = (field >= ids[0]) & (field <= ids[-1]) & field.isin(ids) & (pc.field("value") > 0)
     chosen &= (t_ns > block.from_ns) & (t_ns <= block.to_ns)
-    columns = ["series_id", "t_ns", "value"]
-    rows = read_segments(list(files.paths), arrow_schema("samples"), columns=columns, filters=chosen)
-    series, end_ns, value = (rows[name].to_numpy() for name in columns)
+    rows = files.read(chosen)
+    series, end_ns, value = (rows[name].to_numpy() for name in _COLUMNS)
     way = block.ways[np.searchsorted(block.series_ids, series)]
     return _summed_rows(way, (end_ns - files.width_ns) // width_ns, value)
 

@@ -100,6 +100,12 @@ class Manifest:
         """Return the rows of a table, repeated ones included, whether they count or not."""
         return int(self._rows("select coalesce(sum(n_rows), 0) from files where table_name = ?", table)[0][0])
 
+    def n_rows_of(self, table: str, recording_id: str) -> int:
+        """Return the rows of a table that count, of one recording."""
+        asked = """select coalesce(sum(files.n_rows), 0) from files join recordings using (recording_id)
+            where table_name = ? and recording_id = ? and attempt = visible_attempt"""
+        return int(self._rows(asked, table, recording_id)[0][0])
+
     def recordings(self) -> list[dict[str, Any]]:
         """Return the rows of table ``recordings``, oldest first."""
         rows = self._rows(f"select {', '.join(RECORDING_COLUMNS)} from recordings order by rowid")  # noqa: S608 - no input

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.sql import open_lake
-from profiler.importers import Options, follow, ingest
+from profiler.importers import Options, follow, ingest, shared_bins
 from profiler.store import Lake, Recording, check_lake, compact
 from tests.profiler.frames import ethernet, interface, ipv4, option, packet, pcap, ports, section, simple_packet
 
@@ -177,6 +177,28 @@ def test_packets_of_a_short_last_file_that_may_be_there_or_not_are_refused(tmp_p
     reports = [taken(tmp_path / f"{name}.pcap", tmp_path / "lake") for name in "ab"]
 
     assert [report.status for report in reports] == ["read", "failed"]
+
+
+def test_bins_of_long_captures_are_compared_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_bins, "_BLOCK_ROWS", 30)
+    taken(written(tmp_path / "a.pcap", 200, 400), tmp_path / "lake", bin_s=0.003)
+
+    assert taken(written(tmp_path / "whole.pcap"), tmp_path / "lake").status == "read"
+    assert taken(tmp_path / "a.pcap", tmp_path / "lake").status == "already there"
+    assert packets_in(tmp_path / "lake") == ONCE
+
+    packets = [PACKETS[0], *[PACKETS[150]] * 40, PACKETS[1], PACKETS[2], *PACKETS[-3:]]  # 40 of a flow in one bin
+    (tmp_path / "b.pcap").write_bytes(pcap(packets))
+    assert taken(tmp_path / "b.pcap", tmp_path / "lake").status == "failed"
+
+
+def test_file_whose_start_the_lake_has_is_not_followed(tmp_path: Path) -> None:
+    taken(written(tmp_path / "a.pcap", 0, 400), tmp_path / "lake")
+
+    report = follow(written(tmp_path / "b.pcap", 310), lake=tmp_path / "lake", stop=lambda: True)
+
+    assert report.status == "failed"
+    assert "without --follow" in report.message
 
 
 def test_capture_that_was_begun_anew_before_the_other_ended_is_refused(tmp_path: Path) -> None:
