@@ -135,9 +135,12 @@ def settle(lake: Lake, writer: LakeWriter, *, coverage: Coverage) -> Repeat | No
 
 def find_repeat(lake: Lake, recording: Recording, *, read: MemorySink, coverage: Coverage) -> Repeat | None:
     """Return what a lake has of the packets of a capture, given what was read of its start."""
-    counters, width_ns = read.counters(), _width_ns(recording.parameters)
-    bins = BinFiles.in_memory(counters, width_ns=width_ns) if counters and width_ns else None
-    own = Captured(pa.concat_tables(read.flows), host=recording.parameters.get("host"), bins=bins)
+
+    def find_bins() -> BinFiles | None:
+        counters, width_ns = read.counters(), _width_ns(recording.parameters)
+        return BinFiles.in_memory(counters, width_ns=width_ns) if counters and width_ns else None
+
+    own = Captured(pa.concat_tables(read.flows), host=recording.parameters.get("host"), find_bins=find_bins)
     others = _others(lake, recording, _span_of(coverage) or own.span_ns)
     return _judged(lake, own, recording=recording, others=others) if others else None
 
@@ -235,6 +238,8 @@ def _span_of(coverage: Coverage) -> tuple[int, int] | None:
 def _judged(lake: Lake, own: Captured, *, recording: Recording, others: Sequence[Mapping[str, Any]]) -> Repeat | None:
     found: list[tuple[Mapping[str, Any], Shared]] = []
     for row in others:
+        if None not in (own.host, host := _parameters(row).get("host")) and own.host != host:
+            continue
         shared = compare_captures(own, _captured(lake, row, beside=own))
         if shared.n_flows:
             found.append((row, shared))
@@ -258,14 +263,18 @@ def _judged(lake: Lake, own: Captured, *, recording: Recording, others: Sequence
 def _captured(lake: Lake, row: Mapping[str, Any], *, beside: Captured) -> Captured:
     """Return a capture of a lake, to be compared with another."""
     key = row["recording_id"]
-    are_own, bins = _has_own_bins(lake, row), beside.bins
-    if bins is not None:
+    are_own, parameters = _has_own_bins(lake, row), _parameters(row)
+
+    def find_bins() -> BinFiles | None:
+        width_ns = _width_ns(parameters)
+        if beside.bins is None or width_ns is None:
+            return None
         paths = lake.files("samples", recording_id=key if are_own else None)
         series = read_segments(lake.files("series"), arrow_schema("series"))
-        width_ns = _width_ns(_parameters(row))
-        left = tuple(path for path in paths if path not in bins.paths)
-        bins = None if width_ns is None else BinFiles(paths=left, width_ns=width_ns, series=series)
-    return Captured(_flows(lake, key), host=_parameters(row).get("host"), bins=bins, are_own=are_own)
+        own = set(beside.bins.paths)
+        return BinFiles(paths=tuple(path for path in paths if path not in own), width_ns=width_ns, series=series)
+
+    return Captured(_flows(lake, key), host=parameters.get("host"), find_bins=find_bins, are_own=are_own)
 
 
 def _flows(lake: Lake, recording_id: str) -> pa.Table:
@@ -274,11 +283,15 @@ def _flows(lake: Lake, recording_id: str) -> pa.Table:
 
 def _written(writer: LakeWriter) -> Captured:
     """Return the capture that was written."""
-    flows, series = (read_segments(writer.sealed(table), arrow_schema(table)) for table in ("flows", "series"))
     parameters = writer.recording.parameters
-    width_ns, paths = _width_ns(parameters), tuple(writer.sealed("samples"))
-    bins = BinFiles(paths=paths, width_ns=width_ns, series=series) if paths and width_ns else None
-    return Captured(flows, host=parameters.get("host"), bins=bins)
+
+    def find_bins() -> BinFiles | None:
+        width_ns, paths = _width_ns(parameters), tuple(writer.sealed("samples"))
+        series = read_segments(writer.sealed("series"), arrow_schema("series"))
+        return BinFiles(paths=paths, width_ns=width_ns, series=series) if paths and width_ns else None
+
+    flows = read_segments(writer.sealed("flows"), arrow_schema("flows"))
+    return Captured(flows, host=parameters.get("host"), find_bins=find_bins)
 
 
 def _repeat(kind: Kind, found: Sequence[tuple[Mapping[str, Any], Shared]], *, advice: str = "") -> Repeat:

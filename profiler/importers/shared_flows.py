@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from profiler.importers.shared_bins import compare_bins
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -39,19 +39,29 @@ class Captured:
         Its rows of table ``flows``.
     host
         Where it was captured; None if that was not told.
-    bins
-        Where its bins are; None if it has none, or they cannot be told from those of others.
+    find_bins
+        Returns where its bins are, once they are asked for; None if it has none that are known.
     are_own
         Whether only its own bins are there.
     """
 
     def __init__(
-        self, flows: pa.Table, *, host: str | None, bins: BinFiles | None = None, are_own: bool = True
+        self,
+        flows: pa.Table,
+        *,
+        host: str | None,
+        find_bins: Callable[[], BinFiles | None] = lambda: None,
+        are_own: bool = True,
     ) -> None:
         self.host = host
-        self.bins = bins
         self.are_own = are_own
         self.flows = _filled(flows, host=host)
+        self._find_bins = find_bins
+
+    @cached_property
+    def bins(self) -> BinFiles | None:
+        """Return where its bins are."""
+        return self._find_bins()
 
     @property
     def span_ns(self) -> tuple[int, int] | None:
@@ -72,13 +82,11 @@ _NONE_SHARED: Final = Shared(0, is_there=False, is_older=False)
 
 
 def compare_captures(own: Captured, there: Captured) -> Shared:
-    """Return what two captures share; what flows leave open, bins tell where both have them.
+    """Return what two captures of one host, or of one that is not told, share: flows tell, and bins if both have any.
 
     Two captures that have a little time in common, the end of one and the start of the other, share nothing unless
     they have the same bins there: a capture that was cut as packets came.
     """
-    if own.host != there.host and None not in (own.host, there.host):
-        return _NONE_SHARED
     span, span_there = own.span_ns, there.span_ns
     if span is not None and span_there is not None and not _meet(span, span_there):
         return _NONE_SHARED
