@@ -28,9 +28,7 @@ __all__ = ["foreign_flows", "profile_flow_sums", "read_flow_parts", "summed"]
 SUM_SAMPLES: Final = SERIES_SAMPLES
 """Bins of a sum that are profiled, the newest, as of any series: 35 minutes of the default width."""
 
-_NO_ADDRESSES: Final = (
-    'no address is known: give a cluster file with those of hosts or their ports, [[host]] addresses = ["10.0.1.1"]'
-)
+_TELL_ADDRESSES: Final = 'give a cluster file with those of hosts or their ports, [[host]] addresses = ["10.0.1.1"]'
 
 
 def read_flow_parts(database: Database) -> list[dict[str, Any]]:
@@ -43,28 +41,42 @@ def read_flow_parts(database: Database) -> list[dict[str, Any]]:
 
 
 def foreign_flows(database: Database) -> tuple[Skipped, ...]:
-    """Return the flows that stand for no port of a job, by reason, with their bytes; none if no job is known."""
+    """Return the flows that stand for no port of a job, by reason, with their bytes; none if no job is known.
+
+    What was captured at a second point is among them.
+    """
     if not database.sql("from jobs limit 1").num_rows:
         return ()
     has_addresses = bool(database.sql("from addresses limit 1").num_rows)
     foreign = tuple(
         Skipped(
             what=f"{format_count(row['n_flows'], 'flow')} of captures, {row['bytes']} bytes",
-            why=row["reason"] if has_addresses else _NO_ADDRESSES,
+            why=row["reason"] if has_addresses else f"{row['reason']}: {_TELL_ADDRESSES}",
         )
         for row in database.run("flows_by_job").to_pylist()
         if row["job_id"] is None
     )
+    elsewhere = database.sql("from spare_points order by all").to_pylist()
     unported = database.sql("from unported_flows order by job_id, host, address").to_pylist()
-    return foreign + tuple(
-        Skipped(
-            what=f"{format_count(row['n_flows'], 'flow')} of job {row['job_id']} from {row['address']}, "
-            f"{row['bytes']} bytes",
-            why=f"it is not known which of the ports {row['ports']} of {row['host']} has this address: tell it in the "
-            f'cluster file, as in [[host]] name = "{row["host"]}" addresses = {{{row["ports"].split(", ")[0]} = '
-            f'"{row["address"]}"}}',
-        )
-        for row in unported
+    return (*foreign, *map(_captured_elsewhere, elsewhere), *map(_unported, unported))
+
+
+def _captured_elsewhere(row: Mapping[str, Any]) -> Skipped:
+    return Skipped(
+        what=f"{row['bytes']} bytes of job {row['job_id']} from {row['host']} {row['device']}, "
+        f"captured at {row['capture_point'] or 'a point without a name'}",
+        why=f"{row['chosen_point'] or 'a point without a name'} has {row['chosen_bytes']} bytes of it, which are "
+        "analysed: packets that pass both points would count twice",
+    )
+
+
+def _unported(row: Mapping[str, Any]) -> Skipped:
+    return Skipped(
+        what=f"{format_count(row['n_flows'], 'flow')} of job {row['job_id']} from {row['address']}, "
+        f"{row['bytes']} bytes",
+        why=f"it is not known which of the ports {row['ports']} of {row['host']} has this address: tell it in the "
+        f'cluster file, as in [[host]] name = "{row["host"]}" addresses = {{{row["ports"].split(", ")[0]} = '
+        f'"{row["address"]}"}}',
     )
 
 

@@ -5,14 +5,21 @@
 -- order: bytes desc, job_id, reason
 --
 -- A flow is a job's if both of its addresses are of hosts or ports at which the job has ranks: see view
--- pair_jobs and [[host]] addresses of the cluster file. job_id is null, and reason says why, for what is no
--- job's. share_frac is of the bytes of all flows. A flow that was captured at two points is two flows.
+-- pair_jobs and [[host]] addresses of the cluster file; or if discover --write found the job in the flow's
+-- own series: see view found_flows. job_id is null, and reason says why, for what is no job's.
+-- share_frac is of the bytes of all flows. A flow that was captured at two points is two flows.
 with told as (
     select
-        pair_jobs.job_id,
-        coalesce(
-            pair_jobs.reason, case when pair_jobs.job_id is null then 'its packets tell no addresses' end
-        ) as reason,
+        coalesce(pair_jobs.job_id, found_flows.job_id) as job_id,
+        case
+            when pair_jobs.job_id is not null or found_flows.job_id is not null then null
+            when found_flows.jobs is not null
+                then 'several jobs were found in its series: ' || found_flows.jobs
+            when flows.src is null or flows.dst is null then 'its packets tell no addresses'
+            when not exists (select 1 from addresses)
+                then 'of no job that was found by its beat, and no address is known to tell its hosts'
+            else pair_jobs.reason
+        end as reason,
         flows.packets,
         flows.bytes,
         flows.payload_bytes,
@@ -20,6 +27,7 @@ with told as (
         flows.last_ns
     from flows
     left join pair_jobs on flows.src = pair_jobs.src and flows.dst = pair_jobs.dst
+    left join found_flows on flows.flow_id = found_flows.flow_id
 ),
 
 totals as (

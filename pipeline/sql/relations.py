@@ -195,10 +195,11 @@ def _known(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> set[
 
 
 def _rows_of(table: Table, paths: Sequence[Path], *, known: set[str]) -> str:
-    columns = ", ".join(column.name if column.name in known else _null(column) for column in table.columns)
+    # A function that reads the view may have a parameter of the same name.
+    columns = ", ".join(f"rows.{column.name}" if column.name in known else _null(column) for column in table.columns)
     files = ", ".join(_quoted(str(path.resolve())) for path in paths)
     by_name = ", union_by_name = true" if table.name in _GROWING and len(paths) > 1 else ""
-    scan = f"select {columns} from read_parquet([{files}], hive_partitioning = false{by_name})"  # noqa: S608
+    scan = f"select {columns} from read_parquet([{files}], hive_partitioning = false{by_name}) as rows"  # noqa: S608
     if table.name not in _REPEATED or len(paths) == 1:
         return scan
     latest = f"list_position([{files}], filename) desc"

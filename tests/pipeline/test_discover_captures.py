@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from pipeline.discover import Discovery, discover_lake
+from pipeline.discover.keeping import keep_found
+from pipeline.sql import open_lake
 from profiler.importers import Options, ingest
 from profiler.store import Lake
 from tests.pipeline.roce_captures import RoceJob, capture_of
@@ -37,3 +39,20 @@ def test_flows_that_beat_together_are_one_job(tmp_path: Path, by: SeriesBy, n_se
     ]
     assert [job.period_s for job in found.jobs] == pytest.approx([SLOW.period_s, FAST.period_s], rel=0.01)
     assert not found.skipped
+    _keep(tmp_path, found)
+
+
+def _keep(folder: Path, found: Discovery) -> None:
+    """Keep the jobs found, and hold the flows that are theirs to the capture."""
+    lake = Lake.open(folder / "lake")
+    flows = lake.read("flows").to_pylist()
+    with open_lake(lake.root) as database:
+        (before,) = database.run("flows_by_job").to_pylist()
+    assert (before["job_id"], before["n_flows"]) == (None, len(flows))
+    assert "no address is known" in before["reason"]
+
+    keep_found(lake, found, capacity_bps=1e11)
+    with open_lake(lake.root) as database:
+        told = {row["job_id"]: (row["n_flows"], row["packets"]) for row in database.run("flows_by_job").to_pylist()}
+    true = [[flow["packets"] for flow in flows if flow["src"] in job.addresses] for job in (SLOW, FAST)]
+    assert told == {job.job: (len(of), sum(of)) for job, of in zip(found.jobs, true, strict=True)}

@@ -168,6 +168,21 @@ def test_flows_from_an_address_at_one_of_several_ports_are_told_until_it_is_know
     assert what not in _foreign(strays, rails + ADDRESSES.replace('["10.0.1.1"]', '{eth1 = "10.0.1.1"}'))
 
 
+def test_of_two_points_the_one_that_saw_most_bytes_stands_for_a_port_and_the_other_is_told(tmp_path: Path) -> None:
+    lake = Lake.open(tmp_path / "lake", create=True)
+    for point, sizes in (("tap-a", [1000, 1000]), ("tap-b", [9000])):
+        frames = [ethernet(ipv4(ports(i, 2, bytes(72)), A.pairs[0], proto=17), 0x0800) for i in range(len(sizes))]
+        packets = [(1_800_000_000, i, frame, size) for i, (frame, size) in enumerate(zip(frames, sizes, strict=True))]
+        (tmp_path / point).write_bytes(pcap(packets))
+        ingest(tmp_path / point, lake=lake, options=Options(series_by="flow", host=point))
+
+    with open_derived(Lake.open(_known(lake.root))) as database:
+        parts, told = read_flow_parts(database), {one.what: one.why for one in foreign_flows(database)}
+    assert [part["capture_point"] for part in parts] == ["tap-b"]
+    why = told["2000 bytes of job A from a1 eth0, captured at tap-a"]
+    assert why.startswith("tap-b has 9000 bytes of it, which are analysed")
+
+
 def test_flows_of_no_job_are_told_with_the_reason_and_their_bytes(strays: Path) -> None:
     with open_lake(_known(strays)) as database:
         assert all(database.sql(f"from {view}").num_rows for view in ("address_jobs", "pair_jobs", "flow_parts"))

@@ -31,7 +31,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-OF_CAPTURES = {"flows_by_job", "address_jobs", "pair_jobs", "flow_parts", "unported_flows"}
+OF_CAPTURES = {
+    "flows_by_job",
+    "address_jobs",
+    "pair_jobs",
+    "flow_points",
+    "flow_parts",
+    "unported_flows",
+    "found_flows",
+    "spare_points",
+}
 """Without rows here, and not without in ``test_flows_to_jobs.py``."""
 
 
