@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pipeline.discover.delays import at_once
 from pipeline.discover.drift import Locks, locks
+from pipeline.discover.kin import are_kin
 from pipeline.discover.matches import agreement, match, stand_out
 from pipeline.discover.pace import wander_s
 from pipeline.discover.templates import Template, template_of
@@ -94,6 +95,8 @@ def grown(
         kept = locks(template, spectra, rows=near[close], lags_s=found.lag_s[close])
         is_near = at_once(found.lag_s[close], dt_s=spectra.ticks.dt_s)
         keeps = close[kept.is_locked & _is_one_job(ports[seed], kept, is_near=is_near, period_s=period_s)]
+        units = [ports[row].unit for row in (seed, *near[keeps].tolist())]
+        keeps = keeps[are_kin(template, spectra, rows=np.append(seed, near[keeps]), units=units)[1:]]
         members = [seed, *near[keeps].tolist()]
         lag_s = np.append(0.0, found.lag_s[keeps])
         log_chance = np.append(-np.inf, found.log_chance[keeps])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from pipeline.discover.delays import are_blurred, lags_apart, together
-from pipeline.discover.matches import Matches, lags_near, match
+from pipeline.discover.matches import Matches, agreement, lags_near, match
 from pipeline.discover.shares import Carried, Reference, carried, likely, reference_of, unexplained
 from pipeline.discover.spectra import transform
 from pipeline.discover.twins import twins
@@ -40,12 +40,19 @@ MATERIAL_LOG_CHANCE: Final = float(np.log(1e-4))
 MATERIAL_FRAC: Final = 0.12
 """On a port of a group, another job's load counts if it is a part of the own one that ticks half a tick apart do not
 leave over, and chance hardly makes it; or if it is more, and chance seldom makes it."""
+TWIN_FRAC: Final = 0.3
+"""So does a twin's if it is so great a part: of ports of one job alone that a twin is seen on, it is a smaller one."""
 MIN_BLENDED: Final = 2
 """A blend is one of several jobs; what does as one other job is a part of it that was not recognised."""
 SURE_T: Final = float(stdtrit(N_PARTS - 1, 0.975))
 """A standard error from so few parts holds the truth in 95 of 100 at so many times itself."""
 MAX_LEFT_FRAC: Final = 0.3
 """Lines of a blend of which others leave less are theirs; those of a job of its own are left nearly whole."""
+MAX_ALIKE_FRAC: Final = 0.06
+"""Where many jobs have near periods, two of them do as a third does but for 0.12 to 0.3: blends of several ports leave
+0.06 at most, or hardly more than the ports leave of one another."""
+LEAST_APART: Final = 2.0
+"""A blend must leave so many times what a group's ports leave of one another to be none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +133,7 @@ class Loads:
             loads.append(together(regressed))
             self._on_port()
         material = [_material(of_port, own.get(row), twins_of=twins_of) for row, of_port in enumerate(loads)]
-        return [
-            [replace(load, has_twin=bool(twins_of[load.i_group])) for load in of_port]
-            for of_port in _likely(material, own)
-        ]
+        return _likely(material, own)
 
     def twins(self, groups: Sequence[Group]) -> list[frozenset[int]]:
         """Return for each group the others whose jobs may be taken for its."""
@@ -174,7 +178,17 @@ class Loads:
             lags_s=[load.lag_s for load in loads],
             ticks=self._spectra.ticks,
         )
-        return left_frac <= MAX_LEFT_FRAC
+        return left_frac <= self._most_left_frac(groups[i_group])
+
+    def _most_left_frac(self, group: Group) -> float:
+        """Return what others may leave of a group that is their sum; ports that agree better are a job's own."""
+        n = len(group.rows)
+        if n == 1:
+            return MAX_LEFT_FRAC
+        agree = agreement(group.template, self._spectra, rows=np.array(group.rows), lags_s=group.lag_s)
+        # Each port is a part of the mean that it is compared with.
+        apart_frac = float(np.median(1 - agree**2)) * (n / (n - 1)) ** 2
+        return min(MAX_LEFT_FRAC, max(MAX_ALIKE_FRAC, LEAST_APART * apart_frac))
 
     def _regressed(self, row: int, groups: Sequence[Group], *, tried: Sequence[int], screen: Screen) -> list[Load]:
         """Return a load for each group that a port carries, and for each lag of its ports at which it does.
@@ -246,19 +260,25 @@ class Loads:
 
 
 def _material(loads: list[Load], own: int | None, *, twins_of: Sequence[frozenset[int]]) -> list[Load]:
-    """Return loads of a port without those that its own group's template may have left over."""
+    """Return loads of a port without those that its own group's template may have left over.
+
+    A twin may be what is seen of any load but of the port's own group's, where no load of the twin is seen beside it.
+    """
+    has_twin = {load.i_group for load in loads if twins_of[load.i_group]}
     if own is None:
-        return loads
+        return [replace(load, has_twin=load.i_group in has_twin) for load in loads]
+    if not any(load.i_group in twins_of[own] for load in loads):
+        has_twin.discard(own)
     own_bps = max((load.beat_bps or 0.0 for load in loads if load.i_group == own), default=0.0)
     kept = []
     for load in loads:
-        if load.i_group in twins_of[own]:
-            continue
         frac = (load.beat_bps or 0.0) / max(own_bps, 1.0)
         is_clear = load.log_chance <= CLEAR_LOG_CHANCE and frac >= CLEAR_FRAC
         is_much = load.log_chance <= MATERIAL_LOG_CHANCE and frac >= MATERIAL_FRAC
+        if load.i_group in twins_of[own]:
+            is_clear, is_much = is_clear and frac >= TWIN_FRAC, False
         if load.i_group == own or is_clear or is_much:
-            kept.append(load)
+            kept.append(replace(load, has_twin=load.i_group in has_twin))
     return kept
 
 

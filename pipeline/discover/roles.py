@@ -157,7 +157,7 @@ def _own(port: SeenPort, load: Load | None, *, known: _Known, usual: _Usual, n_o
         lag_s=known.lag_s,
         weight=port.mean_bps / max(usual.mean_bps, 1.0) if load is None else load.weight,
         part=part,
-        confidence=_confidence(known.log_chance),
+        confidence=_confidence(known.log_chance, has_twin=load is not None and load.has_twin),
     )
 
 
@@ -175,7 +175,7 @@ def _carrier(port: SeenPort, load: Load, *, usual: _Usual, n_others: int) -> Mem
         lag_s=load.lag_s,
         weight=load.weight,
         part=_Part(mean_bps=load.beat_bps, range_bps=load.range_bps),
-        confidence=min(_confidence(load.log_chance), TWIN_CONFIDENCE if load.has_twin else MOST_CONFIDENCE),
+        confidence=_confidence(load.log_chance, has_twin=load.has_twin),
     )
 
 
@@ -198,5 +198,5 @@ def _member(port: SeenPort, *, role: Role, lag_s: float, weight: float, part: _P
     )
 
 
-def _confidence(log_chance: float) -> float:
-    return float(min(MOST_CONFIDENCE, 1 - np.exp(log_chance)))
+def _confidence(log_chance: float, *, has_twin: bool) -> float:
+    return float(min(TWIN_CONFIDENCE if has_twin else MOST_CONFIDENCE, 1 - np.exp(log_chance)))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["twins"]
+__all__ = ["coherence", "twins"]
 
 MIN_COHERENCE: Final = 0.9
 """Of jobs less coherent no port was told falsely in 700, of those more coherent one in nine."""
@@ -48,12 +48,13 @@ def twins(
     ----------
     .. [1] G. C. Carter, "Coherence and time delay estimation", Proceedings of the IEEE 75 (1987).
     """
-    found = []
+    are_twins = np.zeros((len(places), len(places)), dtype=np.bool_)
     for i, at in enumerate(places):
         others = _of_period(i, periods_s)
-        coherence = _coherence(lines[i, at], lines[np.ix_(others, at)], at=at)
-        found.append(frozenset(others[coherence >= MIN_COHERENCE].tolist()))
-    return found
+        are_twins[i, others] = coherence(lines[i, at], lines[np.ix_(others, at)], at=at) >= MIN_COHERENCE
+    # Of a clean job and one blurred by it, only one may be seen to do all that the other does.
+    are_twins |= are_twins.T
+    return [frozenset(np.flatnonzero(of_job).tolist()) for of_job in are_twins]
 
 
 def _of_period(i: int, periods_s: Sequence[float | None]) -> NDArray[np.int64]:
@@ -67,8 +68,8 @@ def _of_period(i: int, periods_s: Sequence[float | None]) -> NDArray[np.int64]:
     return np.flatnonzero(is_near)
 
 
-def _coherence(
-    own: NDArray[np.complex128], others: NDArray[np.complex128], *, at: NDArray[np.int64]
+def coherence(
+    own: NDArray[np.complexfloating], others: NDArray[np.complexfloating], *, at: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the coherence of one's lines with each of the others', shape (n_others,)."""
     starts = np.flatnonzero(np.diff(at, prepend=-2) > 1)
@@ -77,5 +78,5 @@ def _coherence(
     cross = np.add.reduceat(np.conj(own) * others, starts, axis=1)
     energy = np.add.reduceat(np.abs(others) ** 2, starts, axis=1)
     fits = (np.abs(cross) ** 2 / np.maximum(energy, np.finfo(np.float64).tiny)).sum(axis=1)
-    coherence: NDArray[np.float64] = fits / max(float(np.sum(np.abs(own) ** 2)), np.finfo(np.float64).tiny)
-    return coherence
+    mean: NDArray[np.float64] = fits / max(float(np.sum(np.abs(own) ** 2)), np.finfo(np.float64).tiny)
+    return mean
