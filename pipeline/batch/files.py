@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipeline.batch.sealed import CHANGED
 from profiler.errors import BadInput
 from profiler.store import file_digest
 from profiler.store.manifest import Manifest
@@ -32,13 +33,14 @@ _SCHEMA: Final = pa.schema([("sha256", pa.string()), ("series_id", pa.uint64()),
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleFile:
-    """A file of samples that counts, and how many rows it has of each series."""
+    """A file of samples that counts, how many rows it has of each series, and its tag in a bucket, if that is known."""
 
     path: Path
     sha256: str
     first_ns: int
     last_ns: int
     n_rows: Mapping[int, int]
+    tag: str | None = None
 
     def n_between(self, series_id: int, *, from_ns: int, to_ns: int) -> int:
         """Return about how many rows of a series lie in a range of time, as if they were evenly spread."""
@@ -69,6 +71,7 @@ def read_sample_files(lake: Lake, work: Work) -> tuple[list[SampleFile], list[Br
         entries = [entry for entry in manifest.entries() if entry.table == "samples"]
         # Other processes may be in other folders.
         paths = [manifest.place(entry).absolute() for entry in entries]
+        tags = manifest.tags()
     known = _read_index(work.folder / INDEX_NAME)
     sizes = sizes_of(paths)
     sound: list[SampleFile] = []
@@ -80,9 +83,9 @@ def read_sample_files(lake: Lake, work: Work) -> tuple[list[SampleFile], list[Br
         entry = entry_of[path]
         return _looked_at(entry, path, n_bytes=sizes.get(path), n_rows=known.get(entry.sha256))
 
-    for one in map_files(look, paths):
+    for entry, one in zip(entries, map_files(look, paths), strict=True):
         if isinstance(one, SampleFile):
-            sound.append(one)
+            sound.append(replace(one, tag=tags.get(entry.path)))
         else:
             broken.append(one)
     if {one.sha256 for one in sound} != set(known):
@@ -101,7 +104,7 @@ def changed_files(files: Iterable[SampleFile], paths: Collection[Path]) -> list[
                 changed.append(BrokenFile(path=file.path, why=str(error)))
                 continue
             if is_changed:
-                changed.append(BrokenFile(path=file.path, why="changed since it was sealed: its SHA-256 differs"))
+                changed.append(BrokenFile(path=file.path, why=CHANGED))
     return changed
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.batch.compute import profile_shard
+from pipeline.batch.sealed import check_sealed
 from pipeline.batch.shard import tool_version
 from profiler.errors import LakeError, OffbeatError
 
@@ -21,7 +22,7 @@ __all__ = ["Outcome", "run_shard"]
 class Outcome:
     """How a shard ended: what it took, and why it failed, None if its result is in the work folder.
 
-    ``is_unread`` tells that it failed since a file of the lake could not be read.
+    ``is_unread`` tells that it failed since a file of the lake could not be read, or is not what was sealed.
     """
 
     key: str
@@ -31,13 +32,14 @@ class Outcome:
 
 
 def run_shard(shard: Shard, work: Work) -> Outcome:
-    """Profile a shard and keep the result in the work folder."""
+    """Profile a shard and keep the result in the work folder, if its files are those that were sealed."""
     start_s = time.monotonic()
     if shard.version != tool_version():
         why = f"this node has Offbeat {tool_version()}, the caller {shard.version}; install the same on every node"
         return Outcome(key=shard.key, fault=why)
     fault: str | None = None
     try:
+        check_sealed(shard)
         work.write(shard.key, profile_shard(shard))
     except LakeError as error:
         return Outcome(key=shard.key, spent_s=time.monotonic() - start_s, fault=str(error), is_unread=True)

@@ -142,6 +142,7 @@ def _range_shards(
             ports=tuple(part),
             paths=tuple(file.path for file in held),
             digests=tuple(file.sha256 for file in held),
+            tags=tuple(file.tag for file in held),
             from_ns=start_ns if n_left_out else from_ns,
             to_ns=to_ns,
             is_present=is_present,

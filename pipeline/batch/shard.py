@@ -81,6 +81,9 @@ class Shard:
         `PORT_COLUMNS` of each series.
     paths, digests
         The sample files that hold readings of these ports, and the SHA-256 that the manifest has of each.
+    tags
+        What the bucket said of each when it was copied there, see `profiler.store.remote.tags`; None where that is not
+        known, and empty where it is of none.
     from_ns, to_ns
         Readings at ``from_ns <= t < to_ns`` are profiled, UTC epoch ns.
     is_present
@@ -102,6 +105,7 @@ class Shard:
     is_present: bool = True
     n_samples: int = 0
     n_left_out: int = 0
+    tags: tuple[str | None, ...] = ()
     version: str = field(default_factory=tool_version)
 
     @cached_property

@@ -7,6 +7,8 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.batch import BatchOptions, SeriesProfile, Work, outcome
@@ -92,6 +94,46 @@ def test_a_damaged_file_is_left_out_whatever_is_cached(
     assert fault.what == str(path)
     assert "restore it from a copy" in fault.why
     assert rows(found.series.values()) == before
+
+
+def flip_unnoticed(path: Path) -> None:
+    """Change one byte so that the file reads as before, but tells other readings."""
+    whole, before = path.read_bytes(), pq.read_table(path, partitioning=None)
+    for place in range(len(whole) // 5, len(whole) // 2):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        try:
+            after = pq.read_table(path, partitioning=None)
+        except (OSError, pa.ArrowException):
+            continue
+        if after.num_rows == before.num_rows and not after.equals(before):
+            return
+    raise AssertionError(f"{path}: every changed byte makes it unreadable")
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["index kept", "index new"])
+def test_a_file_that_reads_but_tells_other_readings_is_left_out_and_named(lake: Lake, *, is_kept: bool) -> None:
+    before = rows(profiles(lake).series.values())
+    first = lake.files("samples")
+    add_host(lake, "h1", start_s=4.0, period_s=0.25)
+    (path,) = set(lake.files("samples")) - set(first)
+    if is_kept:
+        profiles(lake)
+        forget_results(lake)
+    flip_unnoticed(path)
+    found = profiles(lake)
+    (fault,) = found.faults
+    assert fault.what == str(path)
+    assert "changed since it was sealed: its SHA-256 differs" in fault.why
+    assert rows(found.series.values()) == before
+
+
+def test_a_share_does_not_profile_what_was_not_sealed(lake: Lake) -> None:
+    path = sample_file(lake, "h1")
+    flip_unnoticed(path)
+    for shard in shards_of(lake, lake.root / "work"):
+        done = run_shard(shard, Work(lake.root / "work"))
+        assert done.is_unread == (shard.host == "h1")
+        assert (done.fault or "").startswith(str(path) if done.is_unread else "")
 
 
 def test_an_analysis_says_what_it_could_not_read_and_answers_for_the_rest(tmp_path: Path) -> None:

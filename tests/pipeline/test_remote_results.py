@@ -87,6 +87,25 @@ def test_a_file_that_is_gone_from_the_bucket_is_left_out_of_the_analysis_and_nam
     assert "h0/eth0/transmit every 200 ms" in told.out
 
 
+def test_objects_that_are_gone_or_changed_are_both_named(
+    server: S3Server, hosts: tuple[Lake, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_host(hosts[0], "h2")
+    push(*hosts)
+    gone, changed = (
+        next(key for key in server.keys(f"hosts/{tmp_path.name}/samples/") if host in key) for host in ("/h1-", "/h2-")
+    )
+    whole = bytearray(server.get(changed))
+    whole[len(whole) // 3] ^= 1
+    server.delete(gone)
+    server.put(changed, bytes(whole))
+    assert main(["analyze", "--lake", hosts[1], "--results", str(tmp_path / "results")]) == 1
+    told = capsys.readouterr()
+    assert gone.rpartition("/")[2] in told.err
+    assert f"{changed}: cannot be read (changed since it was sealed: its SHA-256 differs)" in told.err
+    assert "h0/eth0/transmit every 200 ms" in told.out
+
+
 def test_a_bucket_that_does_not_answer_is_asked_once_not_once_a_table(
     hosts: tuple[Lake, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
