@@ -80,8 +80,9 @@ def ingest(
 
     Formats are told by content, whatever the file's name; gzip, zstd, xz, bzip2 and tar are unpacked on the way. What
     the lake holds already is left alone, so ingesting twice is harmless, and after Ctrl-C the same command goes on. No
-    packet counts twice: a capture that has grown, or is read in other bins, takes the place of what was there of it;
-    one that shares packets with another otherwise is refused, unless --host says that it was taken elsewhere.
+    packet counts twice: a capture that has grown, or is read in other bins, takes the place of what was there of it,
+    unless that was compacted; one that shares packets with another otherwise is refused. What was captured at two
+    places is told apart by the --host of each.
 
     Prints a row a file: readings (packets, collectives) that it holds, how many of them were kept, the samples that
     they became, and what was left out and why. Ends with 1 if a file failed or was sound only in part; the others are

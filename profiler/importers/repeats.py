@@ -52,7 +52,7 @@ _ELSEWHERE: Final = "if it was captured elsewhere, say where by --host, else tak
 _NOBODY_TOLD: Final = (
     "take another --lake; if these were captured at two places, ingest both there, each with the --host that it was at"
 )
-_BUSY: Final = "that is still being written: ingest this once it has ended, which replaces it, or take another --lake"
+_BUSY: Final = "what the lake has is still being written: ingest this again once that has ended, or take another --lake"
 _COMPACTED: Final = (
     "this has all of them, but the lake was compacted since, and what was merged cannot be replaced: ingest only the "
     "files that are new, or all of them into another --lake"
@@ -249,12 +249,12 @@ def _judged(lake: Lake, own: Captured, *, recording: Recording, others: Sequence
     for row, shared in found:
         if shared.is_there and _settings(row) == settings and lake.holds(row["recording_id"]):
             return _repeat("there", [(row, shared)])
+    if any(_is_written(lake, row) for row, _ in found):
+        return _repeat("clash", found, advice=_BUSY)
     if not all(shared.is_older for _, shared in found):
         # Where all of it was captured at one host, or nobody told where, only the other can be named anew.
         is_told = all(_parameters(row).get("host") for row, _ in found)
         return _repeat("clash", found, advice=_ELSEWHERE if is_told else _NOBODY_TOLD)
-    if any(_is_written(lake, row) for row, _ in found):
-        return _repeat("clash", found, advice=_BUSY)
     if not all(_has_own_bins(lake, row) for row, _ in found):
         return _repeat("clash", found, advice=_COMPACTED)
     return _repeat("older", found)
