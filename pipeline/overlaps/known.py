@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import duckdb
 
@@ -20,20 +20,31 @@ if TYPE_CHECKING:
 __all__ = ["key_of", "read_known", "write_known"]
 
 FILE_NAME: Final = "overlaps.index"
+"""Its first line is the SHA-256 of the rest, which is the rows as JSON."""
 
 
-def key_of(*inputs: Iterable[str]) -> str:
-    """Return the SHA-256 of what a row depends on: its inputs, the SQL that tells it, and what runs that."""
-    return hashlib.sha256(json.dumps([_sql_version(), *map(list, inputs)]).encode()).hexdigest()
+def key_of(*, told: Iterable[str], digests: Iterable[str]) -> str:
+    """Return the SHA-256 of what a row depends on: its inputs, the SQL that tells it, and what runs that.
+
+    Parameters
+    ----------
+    told
+        All that is known of the link and its series.
+    digests
+        SHA-256 of the files that have the samples.
+    """
+    return _sha256(json.dumps([_sql_version(), list(told), list(digests)]).encode())
 
 
 def read_known(work: Work) -> dict[str, dict[str, Any]]:
-    """Return the rows by key; none if the file is missing or torn."""
+    """Return the rows by key; none if the file is missing, torn, damaged, or of another layout."""
     try:
-        rows: dict[str, dict[str, Any]] = json.loads((work.folder / FILE_NAME).read_bytes())
+        digest, _, text = (work.folder / FILE_NAME).read_bytes().partition(b"\n")
+        rows: object = json.loads(text) if digest == _sha256(text).encode() else None
     except (OSError, ValueError):
         return {}
-    return rows
+    is_sound = isinstance(rows, dict) and all(isinstance(row, dict) for row in rows.values())
+    return cast("dict[str, dict[str, Any]]", rows) if is_sound else {}
 
 
 def write_known(work: Work, rows: Mapping[str, Mapping[str, Any]], *, before: Mapping[str, Mapping[str, Any]]) -> None:
@@ -45,11 +56,17 @@ def write_known(work: Work, rows: Mapping[str, Mapping[str, Any]], *, before: Ma
         If the disk is full or the folder cannot be written.
     """
     if rows.keys() != before.keys():
-        work.replace(FILE_NAME, lambda path: path.write_text(json.dumps(rows), encoding="utf-8"))
+        text = json.dumps(rows)
+        content = f"{_sha256(text.encode())}\n{text}"
+        work.replace(FILE_NAME, lambda path: path.write_text(content, encoding="utf-8", newline="\n"))
 
 
 @cache
 def _sql_version() -> str:
     texts = [find_query("contention_by_link").text]
     texts += [one.text for one in list_views()] + [one.text for one in list_functions()]
-    return hashlib.sha256("\0".join([tool_version(), duckdb.__version__, *texts]).encode()).hexdigest()
+    return _sha256("\0".join([tool_version(), duckdb.__version__, *texts]).encode())
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

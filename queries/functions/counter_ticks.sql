@@ -77,15 +77,16 @@ create macro counter_ticks(first_ns, last_ns, chosen := null) as table
             series_id,
             refresh_s,
             from_ns,
+            to_ns,
             unnest(knots_ns) as knot_ns,
             unnest(knots_ticks) as knot_ticks
         from found
     ),
 
-    paces as (
+    lines as (
         select
             *,
-            lead(knot_ns) over onward is null as is_last,
+            lead(knot_ns) over onward as next_ns,
             coalesce(
                 (lead(knot_ticks) over onward - knot_ticks) / (lead(knot_ns) over onward - knot_ns),
                 1 / (refresh_s * 1e9)
@@ -94,16 +95,25 @@ create macro counter_ticks(first_ns, last_ns, chosen := null) as table
         window onward as (partition by series_id, from_ns order by knot_ns)
     ),
 
+    -- Of a clock that counts for a part of its time, the knots before and after that part only tell its pace.
+    paces as (
+        select
+            *,
+            greatest(knot_ns, from_ns) as start_ns
+        from lines
+        where knot_ns <= to_ns and coalesce(next_ns > from_ns, true)
+    ),
+
     placed as (
         select
             counted.*,
             paces.refresh_s,
             paces.ticks_per_ns,
-            paces.is_last or counted.t_ns = paces.from_ns as is_end,
-            case when not paces.is_last or counted.t_ns = paces.knot_ns then paces.from_ns end as from_ns,
+            counted.t_ns in (paces.from_ns, paces.to_ns) as is_end,
+            case when counted.t_ns <= paces.to_ns then paces.from_ns end as from_ns,
             paces.knot_ticks + (counted.t_ns - paces.knot_ns) * paces.ticks_per_ns as n_ticks
         from counted
-        asof left join paces on counted.series_id = paces.series_id and counted.t_ns >= paces.knot_ns
+        asof left join paces on counted.series_id = paces.series_id and counted.t_ns >= paces.start_ns
     ),
 
     ticked as (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,9 @@ from pipeline.derived import open_derived
 from pipeline.flow import analyze
 from pipeline.overlaps import find, find_overlaps, reads
 from pipeline.overlaps.find import _contention
+from pipeline.overlaps.known import read_known
 from pipeline.sql import open_lake
+from pipeline.sql.database import Database
 from profiler.schema import arrow_schema
 from tests.pipeline.fleets import profiles
 from tests.pipeline.lakes import make_lake, on_off_counter, port
@@ -23,7 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.batch import PortProfiles
-    from pipeline.sql.database import Database
     from profiler.store import Lake
 
 PAIR = """
@@ -93,9 +96,7 @@ def profiled(lake: Lake) -> PortProfiles:
 @pytest.fixture
 def found(profiled: PortProfiles, tmp_path: Path) -> PortProfiles:
     """Its profiles, and a folder in which nothing is kept yet."""
-    work = Work(tmp_path / "work")
-    work.prepare()
-    return replace(profiled, work=work)
+    return replace(profiled, work=_empty(tmp_path / "work"))
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +128,7 @@ def test_parts_tell_what_the_query_tells_of_the_whole(
         whole = whole_lake.run("contention_by_link").to_pylist()
     assert faults == ()
     assert len(rows) == 4
-    assert sorted(rows, key=repr) == sorted(whole, key=repr)
+    assert rows == whole
     for row in rows:
         shared_ms = SHARED_MS[int(row["link_id"].removeprefix("trunk"))]
         assert row["shared_frac"] == pytest.approx(shared_ms / 250, abs=0.01)
@@ -149,15 +150,96 @@ def test_a_file_that_is_damaged_leaves_open_what_needs_it(
     assert len(find_overlaps(database, crossings, found=found)[0]) == 4
 
 
-def test_what_was_told_is_told_again_without_a_sample_and_anew_where_it_is_torn(
+def test_what_was_told_is_told_again_without_a_sample(
     database: Database, crossings: list[dict[str, Any]], found: PortProfiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, _ = find_overlaps(database, crossings, found=found)
     with monkeypatch.context() as patch:
         patch.setattr(reads, "read_segments", None)
         assert find_overlaps(database, crossings, found=found) == (rows, ())
-    (found.work.folder / "overlaps.index").write_bytes(b'{"0": [')
+
+
+def _damaged(content: bytes) -> dict[str, bytes]:
+    digest, _, text = content.partition(b"\n")
+    return {
+        "torn": content[: len(content) // 2],
+        "empty": b"",
+        "other digits": content.replace(b'"n_jobs": 2', b'"n_jobs": 3'),
+        "no digest": text,
+        "a list": b"[]",
+        "a number": b"5",
+        "null": b"null",
+        "rows that are numbers": json.dumps(dict.fromkeys(json.loads(text), 5)).encode(),
+        "empty rows": json.dumps({key: {} for key in json.loads(text)}).encode(),
+        "a list and its digest": _with_digest(b"[]"),
+        "rows that are numbers and their digest": _with_digest(json.dumps(dict.fromkeys(json.loads(text), 5)).encode()),
+        "not text": b"\xff\n" + digest,
+    }
+
+
+def _with_digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest().encode() + b"\n" + text
+
+
+def test_what_was_kept_is_told_anew_where_it_is_damaged_in_any_way(
+    database: Database, crossings: list[dict[str, Any]], found: PortProfiles
+) -> None:
+    rows, _ = find_overlaps(database, crossings, found=found)
+    path = found.work.folder / "overlaps.index"
+    sound = path.read_bytes()
+    assert read_known(found.work)
+    for how, content in _damaged(sound).items():
+        assert content != sound, how
+        path.write_bytes(content)
+        assert read_known(found.work) == {}, how
     assert find_overlaps(database, crossings, found=found) == (rows, ())
+    assert path.read_bytes() == sound
+
+
+def test_rows_are_in_the_order_of_the_query_whatever_was_kept(
+    lake: Lake, database: Database, crossings: list[dict[str, Any]], found: PortProfiles
+) -> None:
+    with open_lake(lake.root) as whole_lake:
+        whole = whole_lake.run("contention_by_link").to_pylist()
+    assert len({(row["over_bytes"], row["shared_s"]) for row in whole}) > 1
+    known = [row for row in crossings if row["link_id"] == whole[-1]["link_id"]]
+    assert {row["link_id"] for row in find_overlaps(database, known, found=found)[0]} == {whole[-1]["link_id"]}
+    assert find_overlaps(database, crossings, found=found)[0] == whole
+
+
+def test_a_link_on_which_the_query_fails_is_named_and_the_others_are_told(
+    database: Database, crossings: list[dict[str, Any]], found: PortProfiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, _ = find_overlaps(database, crossings, found=replace(found, work=_empty(found.work.folder / "other")))
+
+    def contention(tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
+        if "trunk1" in tables["link_jobs"]["link_id"].to_pylist():
+            with Database({}) as failing:
+                failing.sql("select cast('nan'::double as bigint)").to_pylist()
+        return _contention(tables)
+
+    monkeypatch.setattr(find, "_contention", contention)
+    told, (fault,) = find_overlaps(database, crossings, found=found)
+    assert told == [row for row in rows if row["link_id"] == "trunk0"]
+    assert fault.what == "the time that jobs share on trunk1"
+    assert fault.why.startswith("query contention_by_link fails on what the lake has of it: Conversion Error")
+
+
+def test_a_link_of_a_series_that_is_not_profiled_is_named(
+    database: Database, crossings: list[dict[str, Any]], found: PortProfiles
+) -> None:
+    (lost, *_) = (row["series_id"] for row in crossings if row["link_id"] == "trunk1" and row["is_measured"])
+    known = {series_id: one for series_id, one in found.series.items() if series_id != lost}
+    told, faults = find_overlaps(database, crossings, found=replace(found, series=known))
+    assert {row["link_id"] for row in told} >= {"trunk0"}
+    assert {fault.what for fault in faults} == {"the time that jobs share on trunk1"}
+    assert all(str(lost) in fault.why for fault in faults)
+
+
+def _empty(folder: Path) -> Work:
+    work = Work(folder)
+    work.prepare()
+    return work
 
 
 def test_only_links_of_which_something_is_new_are_told_anew(

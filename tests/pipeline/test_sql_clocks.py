@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
 from pipeline.batch import BatchOptions
 from pipeline.flow import analyze
 from pipeline.sql import open_lake
+from pipeline.sql.database import Database
 from profiler.rates import rate_series
+from profiler.schema import arrow_schema
 from tests.pipeline.lakes import CLUSTER, T0_NS, add_reads, make_lake, only, port
 
 if TYPE_CHECKING:
@@ -167,6 +171,73 @@ def test_closed_ranges_keep_the_clocks_that_they_had(tmp_path: Path) -> None:
     # Ranges part a tick, whose parts each have all of its bytes or none.
     odd = [row for row in rows if row["refresh_s"] is None or not 225e6 < row["rate_bps"] < 255e6]
     assert len(odd) <= 2 * (history["n"] + 1)
+
+
+def _answers(lake: Lake) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    with open_lake(lake.root) as database:
+        rates = database.sql("from rates order by all").to_pylist()
+        return rates, database.run("contention_by_link").to_pylist()
+
+
+def test_a_longer_window_after_a_shorter_one_answers_as_one_that_was_always_long(tmp_path: Path, lake: Lake) -> None:
+    reads = {series: _reads(series, _polls_s(), phase_s=phase_s) for series, phase_s in ((A, -0.3), (B, -0.77))}
+    again = _analysed(tmp_path / "lake", reads, window_s=400.0)
+    with open_lake(again.root) as database:
+        (before,) = database.sql("select count(distinct from_ns) as n from clocks(null, null)").to_pylist()
+    assert before["n"] >= 4
+    analyze(again.root, cluster=tmp_path / "lake.toml", batch=BatchOptions(n_workers=1))
+    assert _answers(again) == _answers(lake)
+
+
+def test_windows_that_cut_each_other_part_no_tick_twice(tmp_path: Path) -> None:
+    t_s = _polls_s()
+    t_ns, value = _steady(t_s, is_delta=False)
+    lake = _analysed(tmp_path / "lake", {TRUNK: (t_ns, value)}, window_s=200.0)
+    analyze(lake.root, cluster=tmp_path / "lake.toml", batch=BatchOptions(n_workers=1, window_s=330.0))
+    with open_lake(lake.root) as database:
+        rows = database.sql("select t_ns, bytes, rate_bps, refresh_s from rates order by t_ns").to_pylist()
+        clocks = database.sql("select from_ns, to_ns, knots_ns from clocks(null, null) order by from_ns").to_pylist()
+    assert any(one["to_ns"] < one["knots_ns"][-1] for one in clocks)
+    assert all(one["to_ns"] < later["from_ns"] for one, later in pairwise(clocks))
+    assert sum(row["bytes"] for row in rows) == value[-1] - value[0]
+    assert len(rows) == pytest.approx(DURATION_S, abs=2 * len(clocks))
+    odd = [row for row in rows if row["rate_bps"] != pytest.approx(0.6 * CAPACITY_BPS, rel=0.06)]
+    assert len(odd) <= 2 * len(clocks)
+
+
+def _clock_rows(table: str, rows: list[dict[str, Any]]) -> pa.Table:
+    known = [
+        {"series_id": 1, "status": "periodic", **row, **({"knots_ticks": [0.0, 1.0]} if row["refresh_s"] else {})}
+        for row in rows
+    ]
+    return pa.Table.from_pylist(known, schema=arrow_schema(table))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_instant_has_the_clock_of_what_was_analysed_last(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ranges: list[dict[str, Any]] = []
+    for from_ns in rng.choice(60, size=8, replace=False).tolist():
+        to_ns = from_ns + int(rng.integers(2, 40))
+        refresh_s = None if rng.random() < 0.25 else float(len(ranges) + 1)
+        knots = {} if refresh_s is None else {"knots_ns": [from_ns, to_ns - 1]}
+        ranges.append({"from_ns": from_ns, "to_ns": to_ns, "refresh_s": refresh_s, **knots})
+    history = [{**row, "analysed_ns": int(rng.integers(3))} for row in ranges[1:]]
+    # What found no clock up to its last read has that in its time.
+    present = ranges[0] | ({} if ranges[0]["refresh_s"] else {"to_ns": ranges[0]["to_ns"] - 1})
+    truth = {}
+    in_order = sorted(history, key=lambda row: (row["analysed_ns"], row["from_ns"]))
+    for row in [*in_order, ranges[0]]:
+        truth.update(dict.fromkeys(range(row["from_ns"], row["to_ns"]), row["refresh_s"]))
+    tables = {
+        "profiles": _clock_rows("profiles", [present]),
+        "profile_history": _clock_rows("profile_history", history),
+    }
+    with Database(tables) as database:
+        told = database.sql("from clocks(null, null)").to_pylist()
+    instants = [(t_ns, one["refresh_s"]) for one in told for t_ns in range(one["from_ns"], one["to_ns"] + 1)]
+    assert sorted(instants) == sorted((t_ns, refresh_s) for t_ns, refresh_s in truth.items() if refresh_s is not None)
+    assert len({one["from_ns"] for one in told}) == len(told)
 
 
 def test_without_an_analysis_no_clock_is_known(tmp_path: Path) -> None:
