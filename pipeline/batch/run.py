@@ -137,7 +137,7 @@ def _finish(plan: _Plan, options: BatchOptions, on_port: OnPort, *, known: Colle
     present = [shard for shard in plan.shards if shard.is_present and shard.paths]
     if present and not any(finished.has(shard) for shard in present):
         n_otherwise = finished.n_otherwise
-        told = f" ({n_otherwise} are for other capacities of the ports, of another --cluster)" if n_otherwise else ""
+        told = f", only {n_otherwise} for other capacities of the ports, of another --cluster," if n_otherwise else ""
         raise UsageError(
             f"merge: none of the {len(present)} shards of the lake's present is finished{told} in {plan.work.folder}; "
             "give the --window, --cluster and --work of the --shard runs, or run offbeat analyze without --merge; what "

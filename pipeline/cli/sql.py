@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -23,6 +24,7 @@ __all__ = ["ROWS_HEAD", "sql"]
 
 ROWS_HEAD: Final = {"kind": "rows", "version": 1}
 """What a JSON answer begins with."""
+_DOT_COMMAND: Final = re.compile(r"(?:\A|;|\n)\s*(\.[a-z]+)")
 
 
 def sql(
@@ -48,7 +50,8 @@ def sql(
     """Run SQL over the lake's tables and views, read-only; without a statement, ask for them.
 
     Statements can read the lake and nothing else: no other file, no network, no setting. Functions count wraps, fold
-    by a period and score two jobs: --functions.
+    by a period and score two jobs: --functions. The prompt at a terminal has commands too, which begin with a dot
+    (.help lists them); files and pipes hold SQL alone.
 
     Example:
 
@@ -85,7 +88,7 @@ def sql(
 
 def _run(database: Database, text: str, *, output: AnswerFormat, out: Path | None, force: bool) -> None:
     """Run each statement of a text; an answer of several is a table or a JSON document each."""
-    statements = database.split(text) or [text]
+    statements = _statements(database, text)
     if len(statements) > 1 and (out is not None or output in (AnswerFormat.CSV, AnswerFormat.PARQUET)):
         raise UsageError(f"expected one SQL statement, found {len(statements)}; several need --format table or json")
     for i, one in enumerate(statements):
@@ -94,6 +97,18 @@ def _run(database: Database, text: str, *, output: AnswerFormat, out: Path | Non
         with QueryBar() as bar:
             answer = database.stream(one, on_progress=bar.show)
             deliver(answer, output=output, head=ROWS_HEAD, out=out, force=force, bar=bar)
+
+
+def _statements(database: Database, text: str) -> list[str]:
+    try:
+        return database.split(text) or [text]
+    except UsageError:
+        if command := _DOT_COMMAND.search(text):
+            raise UsageError(
+                f"{command[1]}: what begins with a dot is for the prompt of offbeat sql at a terminal; give SQL alone, "
+                "or use offbeat query --list, offbeat query NAME or offbeat sql --functions"
+            ) from None
+        raise
 
 
 def _check_alone(statement: str | None, file: Path | None) -> None:

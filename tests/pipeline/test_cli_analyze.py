@@ -229,6 +229,17 @@ def test_shards_that_were_finished_with_another_cluster_file_are_told_once(
     assert told == [False, True, False, False]
 
 
+def test_a_merge_of_shards_for_another_cluster_file_says_so(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other.toml").write_text(CLUSTER.replace("Mbps", "0Mbps"))
+    command = ["analyze", "--lake", str(place / "lake"), "--work", str(tmp_path / "work")]
+    assert main([*command, "--shard", "1/1", "--cluster", str(tmp_path / "other.toml")]) == 0
+    capsys.readouterr()
+    assert main([*command, "--merge"]) == 2
+    assert "is finished, only 1 for other capacities of the ports, of another --cluster, in" in capsys.readouterr().err
+
+
 # a run every so often
 
 

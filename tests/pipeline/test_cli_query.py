@@ -57,6 +57,8 @@ def test_no_rows_still_have_columns(lake: Path, capsys: pytest.CaptureFixture[st
     [
         ("jobs_by_link", "link_id=trunkk", "the lake has no link 'trunkk'; did you mean trunk?"),
         ("links_by_job", "job_id=nosuch", "the lake has no job 'nosuch'\n"),
+        ("profiles_by_series", "status=peridic", "no profile of status 'peridic'; those of the lake: periodic\n"),
+        ("compat_by_link", "verdict=no_such", "no link of verdict 'no_such'; those of the lake: paced\n"),
         ("coverage_by_host", "host=a11", "the lake has no host 'a11'"),
     ],
 )

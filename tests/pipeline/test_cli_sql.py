@@ -87,6 +87,17 @@ def test_a_statement_from_stdin(
     assert capsys.readouterr().out.split() == ["one", "1"]
 
 
+@pytest.mark.parametrize("text", [".help", "select 1;\n  .tables\nselect 2"])
+def test_commands_of_the_prompt_are_told_from_sql_in_a_pipe(
+    lake: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert main(["sql", "--lake", str(lake)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "what begins with a dot is for the prompt of offbeat sql at a terminal; give SQL alone" in printed.err
+
+
 def test_a_statement_from_a_file(lake: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "question.sql").write_text("-- how many\nselect count(*) as n from series;\n")
     assert main(["sql", "--lake", str(lake), "--file", str(tmp_path / "question.sql"), "--csv"]) == 0
