@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 import uuid
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from profiler.collectors.packets import SNAP_BYTES, PacketTap
@@ -15,6 +17,7 @@ from profiler.record.clock import SYSTEM_CLOCK
 from profiler.record.live_packets import LivePackets
 from profiler.record.packets_summary import PacketsSummary
 from profiler.record.recorder import SEAL_EVERY_S
+from profiler.store.locks import LakeLock
 from profiler.store.recording import Recording, recording_id
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["WantedPackets", "check_packets", "record_packets"]
 
 _PARSER_VERSION: Final = 1
+_ADVICE: Final = "what others record too, or files have, is recorded into another --lake"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +93,14 @@ def record_packets(
     NotHere, SourceBroken, UsageError
         If it cannot begin; see `check_packets`.
     LakeError
-        If the lake cannot be written; what was sealed before stays in it.
+        If another recorder captures the same into the lake, or it cannot be written; what was sealed before stays.
     """
     # LLVM, which runs the reader, is nothing that other recordings need.
     from profiler.importers.captures.reader import CaptureReader
     from profiler.importers.captures.window import ByteWindow
 
     recording, options = _recording(wanted), wanted.options
-    with lake.writer(recording, seal_every_s=SEAL_EVERY_S) as writer:
+    with _only_recorder(lake, wanted), lake.writer(recording, seal_every_s=SEAL_EVERY_S) as writer:
         # The reader comes first: to be compiled, once on a machine, it takes longer than the kernel's ring lasts.
         reader = CaptureReader(wanted.iface, writer, host=options.host, bin_ns=options.bin_ns, by=options.series_by)
         with _tap(wanted) as tap:
@@ -113,7 +117,7 @@ def record_packets(
             writer.warn(warning)
         repeat = settle(lake, writer, coverage=coverage)
     if repeat is not None:
-        warnings.append(f"{wanted.iface}: {repeat}")
+        warnings.append(f"{wanted.iface}: {replace(repeat, advice=_ADVICE)}")
     return PacketsSummary(
         recording_id=recording.recording_id,
         host=options.host,
@@ -133,6 +137,24 @@ def record_packets(
         warnings=tuple(warnings),
         remarks=tuple(_remarks(coverage)),
     )
+
+
+@contextmanager
+def _only_recorder(lake: Lake, wanted: WantedPackets) -> Iterator[None]:
+    """Keep others from capturing the same into a lake: at the end it would have to be forgotten, and is nowhere else.
+
+    Raises
+    ------
+    LakeError
+        If another does.
+    """
+    same = f"capturing|{wanted.options.host}|{wanted.iface}|{wanted.packet_filter}"
+    key = hashlib.sha256(same.encode()).hexdigest()
+    lock = LakeLock(lake.fillable(), key, work=f"capturing on {wanted.iface} into this lake, with the same filter")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _tap(wanted: WantedPackets) -> PacketTap:

@@ -15,7 +15,7 @@ import pytest
 from profiler.collectors import libpcap
 from profiler.collectors.blind import uncaptured
 from profiler.collectors.packets import SNAP_BYTES, PacketTap
-from profiler.errors import NotHere, SourceBroken, UsageError
+from profiler.errors import LakeError, NotHere, SourceBroken, UsageError
 from profiler.importers import Options, ingest
 from profiler.record import WantedPackets, check_packets, record_packets
 from profiler.store import Lake
@@ -58,10 +58,15 @@ def steps(*actions: Callable[[], object]) -> Callable[[], bool]:
     return lambda: next((action() is StopIteration for action in left), True)
 
 
-def record(folder: Path, *actions: Callable[[], object], by: Literal["pair", "flow"] = "pair") -> PacketsSummary:
+def record(
+    folder: Path,
+    *actions: Callable[[], object],
+    by: Literal["pair", "flow"] = "pair",
+    packet_filter: str = ROCE,
+) -> PacketsSummary:
     """Capture on w-b while things happen, one after the other."""
     options = Options(host="h1", series_by=by)
-    wanted = WantedPackets(iface="w-b", packet_filter=ROCE, options=options, duration_s=LONGEST_S)
+    wanted = WantedPackets(iface="w-b", packet_filter=packet_filter, options=options, duration_s=LONGEST_S)
     return record_packets(Lake.open(folder / "lake", create=True), wanted, stop=steps(*actions))
 
 
@@ -249,7 +254,8 @@ def test_of_two_recorders_of_one_interface_each_packet_counts_once(tmp_path: Pat
     others: list[PacketsSummary] = []
 
     def record_beside() -> None:
-        others.append(record(tmp_path, lambda: send(frame, frame), lambda: time.sleep(0.06)))
+        wider = f"{ROCE} or icmp"
+        others.append(record(tmp_path, lambda: send(frame, frame), lambda: time.sleep(0.06), packet_filter=wider))
 
     first = record(tmp_path, lambda: send(*[frame] * n_before), lambda: time.sleep(0.06), record_beside)
 
@@ -261,6 +267,17 @@ def test_of_two_recorders_of_one_interface_each_packet_counts_once(tmp_path: Pat
     told = " ".join((*first.warnings, *first.remarks))
     assert ("takes its place" in told) if n_before else ("nothing to do: its packets are those of w-b" in told)
     assert (first.n_samples > 0, first.is_refused) == (n_before > 0, False)
+
+
+@pytest.mark.usefixtures("namespace")
+def test_what_is_being_recorded_is_not_recorded_by_another_too(tmp_path: Path) -> None:
+    def record_beside() -> None:
+        with pytest.raises(LakeError, match="another process is capturing on w-b into this lake, with the same filter"):
+            record(tmp_path)
+
+    record(tmp_path, record_beside)
+    record(tmp_path)
+    assert Lake.open(tmp_path / "lake").states() == {"ok": 2}
 
 
 @pytest.mark.usefixtures("namespace")
