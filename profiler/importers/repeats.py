@@ -8,23 +8,27 @@ of the same packets, and one holds all of another if no bin of that has more (`s
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-import pyarrow as pa
-
 from profiler.errors import LakeError
-from profiler.importers.importer import Options
+from profiler.importers.lake_captures import (
+    CAPTURES,
+    captured,
+    captured_by,
+    captured_in_memory,
+    captures_near,
+    captures_of,
+    flows_of,
+    has_own_bins,
+    is_written,
+    parameters_of,
+)
 from profiler.importers.report import InputReport
-from profiler.importers.shared_bins import BinFiles
 from profiler.importers.shared_flows import Captured, compare_captures
-from profiler.schema import arrow_schema
 from profiler.store import Recording
 from profiler.store.locks import LakeLock
-from profiler.store.manifest import Manifest
-from profiler.store.reading import read_segments
 from profiler.units import format_count
 
 if TYPE_CHECKING:
@@ -38,9 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["CAPTURES", "Repeat", "find_compacted", "find_repeat", "report_compacted", "report_repeat", "settle"]
 
 Kind: TypeAlias = Literal["there", "older", "clash"]
-
-CAPTURES: Final = "capture"
-"""Format of the recordings that hold packets."""
 
 _SETTINGS: Final = ("version", "bin_s", "series_by")
 """Parameters of a recording by which the same packets become other rows."""
@@ -117,12 +118,12 @@ def settle(lake: Lake, writer: LakeWriter, *, coverage: Coverage) -> Repeat | No
     writer.at_end(_turn(lake).release)
     own, span_ns = None, _span_of(coverage)
     if span_ns is None:  # no times, or no samples: of a lake that was compacted
-        own = _written(writer)
+        own = captured_by(lake, writer)
         span_ns = own.span_ns
-    others = _others(lake, writer.recording, span_ns)
+    others = captures_near(lake, writer.recording, span_ns)
     if not others:
         return None
-    repeat = _judged(lake, own or _written(writer), recording=writer.recording, others=others)
+    repeat = _judged(lake, own or captured_by(lake, writer), recording=writer.recording, others=others)
     if repeat is None or repeat.kind != "older":
         if repeat is not None:
             writer.discard()
@@ -135,13 +136,8 @@ def settle(lake: Lake, writer: LakeWriter, *, coverage: Coverage) -> Repeat | No
 
 def find_repeat(lake: Lake, recording: Recording, *, read: MemorySink, coverage: Coverage) -> Repeat | None:
     """Return what a lake has of the packets of a capture, given what was read of its start."""
-
-    def find_bins() -> BinFiles | None:
-        counters, width_ns = read.counters(), _width_ns(recording.parameters)
-        return BinFiles.in_memory(counters, width_ns=width_ns) if counters and width_ns else None
-
-    own = Captured(pa.concat_tables(read.flows), host=recording.parameters.get("host"), find_bins=find_bins)
-    others = _others(lake, recording, _span_of(coverage) or own.span_ns)
+    own = captured_in_memory(read, recording)
+    others = captures_near(lake, recording, _span_of(coverage) or own.span_ns)
     return _judged(lake, own, recording=recording, others=others) if others else None
 
 
@@ -150,23 +146,17 @@ def find_compacted(lake: Lake, source: Lake) -> tuple[frozenset[str], Repeat | N
 
     Such samples cannot be told apart, so that all of them are taken or none.
     """
-    with Manifest(source.root, mode="ro") as manifest:
-        captures = [row for row in manifest.recordings() if row["format"] == CAPTURES]
-    merged = [row for row in captures if not _has_own_bins(source, row)]
+    merged = [row for row in captures_of(source) if not has_own_bins(source, row)]
+    keys = frozenset(row["recording_id"] for row in merged)
     for row in merged:
-        if lake.holds(row["recording_id"]):
-            continue
-        own = Captured(_flows(source, row["recording_id"]), host=_parameters(row).get("host"))
-        recording = Recording(
-            recording_id=row["recording_id"],
-            source=row["source"],
-            format=CAPTURES,
-            parameters=_parameters(row),
-        )
-        repeat = _judged(lake, own, recording=recording, others=_others(lake, recording, own.span_ns))
-        if repeat is not None:
-            return frozenset(row["recording_id"] for row in merged), repeat
-    return frozenset(row["recording_id"] for row in merged), None
+        key, parameters = row["recording_id"], parameters_of(row)
+        if not lake.holds(key):
+            recording = Recording(recording_id=key, source=row["source"], format=CAPTURES, parameters=parameters)
+            own = Captured(flows_of(source, key), host=parameters.get("host"))
+            repeat = _judged(lake, own, recording=recording, others=captures_near(lake, recording, own.span_ns))
+            if repeat is not None:
+                return keys, repeat
+    return keys, None
 
 
 def report_repeat(name: str, repeat: Repeat) -> InputReport:
@@ -204,32 +194,6 @@ def _turn(lake: Lake) -> LakeLock:
             time.sleep(_RETRY_S)
 
 
-def _others(lake: Lake, recording: Recording, span_ns: tuple[int, int] | None) -> list[dict[str, Any]]:
-    """Return the other captures of a lake that may have packets of the same time."""
-    with Manifest(lake.root, mode="ro") as manifest:
-        rows = manifest.recordings()
-    found = [row for row in rows if row["format"] == CAPTURES and row["recording_id"] != recording.recording_id]
-    return [row for row in found if _may_meet(_span(lake, row), span_ns)]
-
-
-def _span(lake: Lake, row: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the time of a capture; None if it has none."""
-    first_ns, last_ns = row["t_first_ns"], row["t_last_ns"]
-    if first_ns is not None and (row["status"] == "ok" or lake.holds(row["recording_id"])):
-        return first_ns, last_ns
-    # Its samples are those of a compaction, or some of them were not written.
-    told = Captured(_flows(lake, row["recording_id"]), host=None).span_ns
-    if told is None or first_ns is None:
-        return told
-    return min(first_ns, told[0]), max(last_ns, told[1])
-
-
-def _may_meet(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return one[0] <= other[1] and other[0] <= one[1]
-
-
 def _span_of(coverage: Coverage) -> tuple[int, int] | None:
     first_ns, last_ns = coverage.t_first_ns, coverage.t_last_ns
     return None if first_ns is None or last_ns is None else (first_ns, last_ns)
@@ -238,9 +202,9 @@ def _span_of(coverage: Coverage) -> tuple[int, int] | None:
 def _judged(lake: Lake, own: Captured, *, recording: Recording, others: Sequence[Mapping[str, Any]]) -> Repeat | None:
     found: list[tuple[Mapping[str, Any], Shared]] = []
     for row in others:
-        if None not in (own.host, host := _parameters(row).get("host")) and own.host != host:
+        if None not in (own.host, host := parameters_of(row).get("host")) and own.host != host:
             continue
-        shared = compare_captures(own, _captured(lake, row, beside=own))
+        shared = compare_captures(own, captured(lake, row, beside=own))
         if shared.n_flows:
             found.append((row, shared))
     if not found:
@@ -249,49 +213,15 @@ def _judged(lake: Lake, own: Captured, *, recording: Recording, others: Sequence
     for row, shared in found:
         if shared.is_there and _settings(row) == settings and lake.holds(row["recording_id"]):
             return _repeat("there", [(row, shared)])
-    if any(_is_written(lake, row) for row, _ in found):
+    if any(is_written(lake, row) for row, _ in found):
         return _repeat("clash", found, advice=_BUSY)
     if not all(shared.is_older for _, shared in found):
         # Where all of it was captured at one host, or nobody told where, only the other can be named anew.
-        is_told = all(_parameters(row).get("host") for row, _ in found)
+        is_told = all(parameters_of(row).get("host") for row, _ in found)
         return _repeat("clash", found, advice=_ELSEWHERE if is_told else _NOBODY_TOLD)
-    if not all(_has_own_bins(lake, row) for row, _ in found):
+    if not all(has_own_bins(lake, row) for row, _ in found):
         return _repeat("clash", found, advice=_COMPACTED)
     return _repeat("older", found)
-
-
-def _captured(lake: Lake, row: Mapping[str, Any], *, beside: Captured) -> Captured:
-    """Return a capture of a lake, to be compared with another."""
-    key = row["recording_id"]
-    are_own, parameters = _has_own_bins(lake, row), _parameters(row)
-
-    def find_bins() -> BinFiles | None:
-        width_ns = _width_ns(parameters)
-        if beside.bins is None or width_ns is None:
-            return None
-        paths = lake.files("samples", recording_id=key if are_own else None)
-        series = read_segments(lake.files("series"), arrow_schema("series"))
-        own = set(beside.bins.paths)
-        return BinFiles(paths=tuple(path for path in paths if path not in own), width_ns=width_ns, series=series)
-
-    return Captured(_flows(lake, key), host=parameters.get("host"), find_bins=find_bins, are_own=are_own)
-
-
-def _flows(lake: Lake, recording_id: str) -> pa.Table:
-    return read_segments(lake.files("flows", recording_id=recording_id), arrow_schema("flows"))
-
-
-def _written(writer: LakeWriter) -> Captured:
-    """Return the capture that was written."""
-    parameters = writer.recording.parameters
-
-    def find_bins() -> BinFiles | None:
-        width_ns, paths = _width_ns(parameters), tuple(writer.sealed("samples"))
-        series = read_segments(writer.sealed("series"), arrow_schema("series"))
-        return BinFiles(paths=paths, width_ns=width_ns, series=series) if paths and width_ns else None
-
-    flows = read_segments(writer.sealed("flows"), arrow_schema("flows"))
-    return Captured(flows, host=parameters.get("host"), find_bins=find_bins)
 
 
 def _repeat(kind: Kind, found: Sequence[tuple[Mapping[str, Any], Shared]], *, advice: str = "") -> Repeat:
@@ -305,33 +235,4 @@ def _repeat(kind: Kind, found: Sequence[tuple[Mapping[str, Any], Shared]], *, ad
 
 
 def _settings(row: Mapping[str, Any]) -> list[Any]:
-    return [_parameters(row).get(name) for name in _SETTINGS]
-
-
-def _parameters(row: Mapping[str, Any]) -> dict[str, Any]:
-    parameters: dict[str, Any] = json.loads(row["parameters"] or "{}")
-    return parameters
-
-
-def _width_ns(parameters: Mapping[str, Any]) -> int | None:
-    width_s = parameters.get("bin_s")
-    return None if width_s is None else Options(bin_s=width_s).bin_ns
-
-
-def _is_written(lake: Lake, row: Mapping[str, Any]) -> bool:
-    """Return whether somebody writes a recording."""
-    try:
-        LakeLock(lake.root, row["recording_id"], work="replacing it").release()
-    except LakeError:
-        return True
-    return False
-
-
-def _has_own_bins(lake: Lake, row: Mapping[str, Any]) -> bool:
-    """Return whether the samples of a recording are not merged with others by compaction."""
-    with Manifest(lake.root, mode="ro") as manifest:
-        n_rows = manifest.n_rows_of("samples", row["recording_id"])
-    if n_rows:
-        return bool(n_rows == row["n_rows"])
-    # Of a lake that was compacted and merged into this one it is only known that packets had times.
-    return not row["n_rows"] and Captured(_flows(lake, row["recording_id"]), host=None).span_ns is None
+    return [parameters_of(row).get(name) for name in _SETTINGS]

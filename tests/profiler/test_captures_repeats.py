@@ -293,6 +293,8 @@ def test_capture_that_was_not_finished_in_its_lake_is_not_merged(tmp_path: Path)
     assert report.status == "failed"
     assert "nothing of it was taken" in report.message
     assert packets_in(lake) == ONCE
+    assert taken(path, one.root).status == "read"  # in place of flows whose bins were never written
+    assert packets_in(one.root) == ONCE
 
 
 def test_capture_without_times_is_told_by_its_counts(tmp_path: Path) -> None:
