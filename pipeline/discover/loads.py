@@ -52,7 +52,7 @@ MAX_ALIKE_FRAC: Final = 0.06
 """Where many jobs have near periods, two of them do as a third does but for 0.12 to 0.3: blends of several ports leave
 0.06 at most, or hardly more than the ports leave of one another."""
 LEAST_APART: Final = 2.0
-"""A blend must leave so many times what a group's ports leave of one another to be none."""
+"""Others that leave more than so many times what a group's ports leave of one another may not be what these do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +118,8 @@ class Loads:
         self._references: dict[tuple[int, ...], Reference] = {}
         self._solved: dict[tuple[int, tuple[tuple[tuple[int, ...], float], ...]], list[Carried]] = {}
         self._matches: dict[Template, Matches] = {}
+        # Ports of blends that agree with one another better than with the blend: perhaps a job of their own.
+        self._unsure: set[int] = set()
 
     def of(self, groups: Sequence[Group], *, blends: Sequence[Group] = ()) -> list[list[Load]]:
         """Return what each port carries, in order of ports; ``blends`` are groups that are taken for several jobs'.
@@ -133,7 +135,10 @@ class Loads:
             loads.append(together(regressed))
             self._on_port()
         material = [_material(of_port, own.get(row), twins_of=twins_of) for row, of_port in enumerate(loads)]
-        return _likely(material, own)
+        return [
+            [replace(load, has_twin=load.has_twin or row in self._unsure) for load in of_port]
+            for row, of_port in enumerate(_likely(material, own))
+        ]
 
     def twins(self, groups: Sequence[Group]) -> list[frozenset[int]]:
         """Return for each group the others whose jobs may be taken for its."""
@@ -178,17 +183,21 @@ class Loads:
             lags_s=[load.lag_s for load in loads],
             ticks=self._spectra.ticks,
         )
-        return left_frac <= self._most_left_frac(groups[i_group])
+        limit_frac = LEAST_APART * self._apart_frac(groups[i_group])
+        if left_frac > min(MAX_LEFT_FRAC, max(MAX_ALIKE_FRAC, limit_frac)):
+            return False
+        if left_frac > limit_frac:
+            self._unsure |= set(groups[i_group].rows)
+        return True
 
-    def _most_left_frac(self, group: Group) -> float:
-        """Return what others may leave of a group that is their sum; ports that agree better are a job's own."""
+    def _apart_frac(self, group: Group) -> float:
+        """Return what ports of a group leave of one another; a single one may leave anything."""
         n = len(group.rows)
         if n == 1:
-            return MAX_LEFT_FRAC
+            return 1.0
         agree = agreement(group.template, self._spectra, rows=np.array(group.rows), lags_s=group.lag_s)
         # Each port is a part of the mean that it is compared with.
-        apart_frac = float(np.median(1 - agree**2)) * (n / (n - 1)) ** 2
-        return min(MAX_LEFT_FRAC, max(MAX_ALIKE_FRAC, LEAST_APART * apart_frac))
+        return float(np.median(1 - agree**2)) * (n / (n - 1)) ** 2
 
     def _regressed(self, row: int, groups: Sequence[Group], *, tried: Sequence[int], screen: Screen) -> list[Load]:
         """Return a load for each group that a port carries, and for each lag of its ports at which it does.

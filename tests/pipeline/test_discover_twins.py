@@ -95,3 +95,15 @@ def test_twins_are_those_whose_lines_turn_alike_whatever_their_shapes() -> None:
     lines[2, at] = np.concatenate(others)
     assert twins(lines, places=[at] * 3, periods_s=[12.0, 12.1, 12.0]) == [{1}, {0}, frozenset()]
     assert twins(lines, places=[at] * 3, periods_s=[12.0, 17.0, None]) == [frozenset()] * 3
+
+
+def test_a_job_blurred_by_another_and_that_other_are_twins_of_each_other() -> None:
+    rng = np.random.default_rng(6)
+    at = np.arange(10, 20)
+    clean, noise = (rng.normal(size=10) + 1j * rng.normal(size=10) for _ in range(2))
+    beside = np.arange(30, 35)
+    lines = np.zeros((2, 60), dtype=np.complex128)
+    lines[0, at] = clean
+    lines[1, at] = clean + 0.05 * noise
+    lines[1, beside] = 5 * np.exp(1j * rng.normal(size=5))
+    assert twins(lines, places=[at, np.append(at, beside)], periods_s=[12.0, 12.0]) == [{1}, {0}]
