@@ -260,7 +260,7 @@ def _merge(source: Input, lake: Lake) -> Iterator[InputReport]:
     for recording in recordings_of(other):
         name = f"{source.name}: {recording.source}"
         if repeat is not None and (recording.recording_id in compacted or recording.format == MERGED):
-            yield report_compacted(name, recording.format, repeat)
+            yield report_compacted(name, repeat, format=recording.format)
             continue
 
         def read(sink: Sink, recording: Recording = recording) -> Coverage:

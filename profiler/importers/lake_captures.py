@@ -45,7 +45,7 @@ def captures_of(lake: Lake) -> list[dict[str, Any]]:
         return [row for row in manifest.recordings() if row["format"] == CAPTURES]
 
 
-def captures_near(lake: Lake, recording: Recording, span_ns: tuple[int, int] | None) -> list[dict[str, Any]]:
+def captures_near(lake: Lake, recording: Recording, *, span_ns: tuple[int, int] | None) -> list[dict[str, Any]]:
     """Return the other captures of a lake that may have packets of the same time."""
     found = [row for row in captures_of(lake) if row["recording_id"] != recording.recording_id]
     return [row for row in found if _may_meet(_span(lake, row), span_ns)]

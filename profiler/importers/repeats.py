@@ -120,7 +120,7 @@ def settle(lake: Lake, writer: LakeWriter, *, coverage: Coverage) -> Repeat | No
     if span_ns is None:  # no times, or no samples: of a lake that was compacted
         own = captured_by(lake, writer)
         span_ns = own.span_ns
-    others = captures_near(lake, writer.recording, span_ns)
+    others = captures_near(lake, writer.recording, span_ns=span_ns)
     if not others:
         return None
     repeat = _judged(lake, own or captured_by(lake, writer), recording=writer.recording, others=others)
@@ -137,7 +137,7 @@ def settle(lake: Lake, writer: LakeWriter, *, coverage: Coverage) -> Repeat | No
 def find_repeat(lake: Lake, recording: Recording, *, read: MemorySink, coverage: Coverage) -> Repeat | None:
     """Return what a lake has of the packets of a capture, given what was read of its start."""
     own = captured_in_memory(read, recording)
-    others = captures_near(lake, recording, _span_of(coverage) or own.span_ns)
+    others = captures_near(lake, recording, span_ns=_span_of(coverage) or own.span_ns)
     return _judged(lake, own, recording=recording, others=others) if others else None
 
 
@@ -153,7 +153,7 @@ def find_compacted(lake: Lake, source: Lake) -> tuple[frozenset[str], Repeat | N
         if not lake.holds(key):
             recording = Recording(recording_id=key, source=row["source"], format=CAPTURES, parameters=parameters)
             own = Captured(flows_of(source, key), host=parameters.get("host"))
-            repeat = _judged(lake, own, recording=recording, others=captures_near(lake, recording, own.span_ns))
+            repeat = _judged(lake, own, recording=recording, others=captures_near(lake, recording, span_ns=own.span_ns))
             if repeat is not None:
                 return keys, repeat
     return keys, None
@@ -166,7 +166,7 @@ def report_repeat(name: str, repeat: Repeat) -> InputReport:
     return InputReport(source=name, status="failed", format=CAPTURES, message=f"{name}: {repeat}")
 
 
-def report_compacted(name: str, format: str, repeat: Repeat) -> InputReport:
+def report_compacted(name: str, repeat: Repeat, *, format: str) -> InputReport:
     """Say of what compaction merged in another lake why it was not taken: packets of it are there."""
     message = (
         f"{name}: samples of captures were merged there by compaction, and this lake has packets of them, of "
