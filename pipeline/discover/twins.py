@@ -15,8 +15,6 @@ __all__ = ["coherence", "twins"]
 
 MIN_COHERENCE: Final = 0.9
 """Of jobs less coherent no port was told falsely in 700, of those more coherent one in nine."""
-
-
 SAME_FRAC: Final = 0.02
 """Periods that differ by more drift apart within any recording that can be judged."""
 MOST_TIMES: Final = 3

@@ -38,15 +38,7 @@ with byte_series as (
 
 ranked as (
     select
-        series_id,
-        host,
-        device,
-        port,
-        direction,
-        layer,
-        kind,
-        raw_scale,
-        width_bits,
+        *,
         row_number() over (
             partition by host, device, port, direction
             order by
